@@ -1,0 +1,43 @@
+"""Build the wheel, install it into a clean venv elsewhere, and run kmeter from there."""
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+COMMANDS = (
+    ("occupancy", "--block", "256", "--regs", "64", "--cc", "8.6"),
+    ("gpus",),
+)
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main(elsewhere: Path) -> None:
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", elsewhere, REPOSITORY, cwd=elsewhere)
+    (wheel,) = elsewhere.glob("kmeter-*.whl")
+    venv.create(elsewhere / "venv", with_pip=True)
+    clean = elsewhere / "venv" / "bin"
+    constraints = REPOSITORY / "constraints.txt"
+    run(
+        clean / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        "--constraint", constraints, wheel, cwd=elsewhere,
+    )  # fmt: skip
+    for command in COMMANDS:
+        out = run(clean / "kmeter", *command, cwd=elsewhere)
+        print(f"{wheel.name}: kmeter {' '.join(command)}: {len(out.splitlines())} lines")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="kmeter-wheel-") as folder:
+        main(Path(folder))
