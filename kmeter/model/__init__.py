@@ -1,0 +1,1 @@
+"""Pure arithmetic on frozen values: no device, no clock, no printing, standard library only."""
