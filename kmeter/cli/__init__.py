@@ -1,0 +1,1 @@
+"""The command line: one module a command, options spelled once, one writer to stdout."""

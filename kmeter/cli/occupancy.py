@@ -1,0 +1,210 @@
+"""``kmeter occupancy``: how much of an SM a launch fills, and what keeps it from more."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
+from kmeter.errors import ExitCode, UsageError
+from kmeter.units import parse_fraction, parse_size
+
+if TYPE_CHECKING:
+    from kmeter.model.architecture import Architecture
+    from kmeter.model.device import Device
+    from kmeter.model.launch import Launch
+    from kmeter.model.launch_report import LaunchQuestion
+
+
+def occupancy(
+    block: Annotated[
+        str, typer.Option("--block", "-b", metavar="N|NxN|NxNxN", help="Threads per block.")
+    ],
+    regs: Annotated[int, typer.Option("--regs", "-r", help="Registers per thread.")] = 0,
+    smem: Annotated[
+        str, typer.Option("--smem", metavar="SIZE", help="Static shared memory per block (48KiB).")
+    ] = "0",
+    dynamic_smem: Annotated[
+        str, typer.Option("--dynamic-smem", metavar="SIZE", help="Dynamic shared memory per block.")
+    ] = "0",
+    cc: Annotated[
+        str | None, typer.Option("--cc", metavar="X.Y", help="Compute capability: 8.6, sm_90a.")
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", "-d", metavar="TARGET", help="A card, instead of --cc."),
+    ] = None,
+    carveout: Annotated[
+        int | None,
+        typer.Option("--carveout", metavar="PERCENT", help="Preferred share of shared memory."),
+    ] = None,
+    barriers: Annotated[int, typer.Option("--barriers", help="Named barriers a block uses.")] = 0,
+    launch_bounds: Annotated[
+        str | None,
+        typer.Option("--launch-bounds", metavar="MAX[,MIN]", help="As in __launch_bounds__."),
+    ] = None,
+    grid: Annotated[
+        str | None, typer.Option("--grid", metavar="N|NxN|NxNxN", help="Blocks: show the waves.")
+    ] = None,
+    sms: Annotated[int | None, typer.Option("--sms", help="SMs of the GPU, for --grid.")] = None,
+    cluster: Annotated[
+        int | None, typer.Option("--cluster", metavar="N", help="Blocks per cluster.")
+    ] = None,
+    gpcs: Annotated[
+        str | None,
+        typer.Option("--gpcs", metavar="N,N,…", help="SMs of each GPC, to count clusters."),
+    ] = None,
+    assume_cc: Annotated[
+        str | None,
+        typer.Option("--assume-cc", metavar="X.Y", help="Limits to use for a newer --cc."),
+    ] = None,
+    heatmap: Annotated[
+        bool, typer.Option("--heatmap", help="Draw block size x registers instead.")
+    ] = False,
+    require: Annotated[
+        str | None, typer.Option("--require", metavar="SHARE", help="Exit 1 below, as 50%.")
+    ] = None,
+    as_json: AsJson = False,
+    ascii_mode: Ascii = False,
+) -> None:
+    """Theoretical occupancy of a launch, exact, without a GPU."""
+    from kmeter.cli.output import show, show_json
+    from kmeter.model.launch_report import launch_report
+
+    required = 0.0 if require is None else parse_fraction(require)
+    chosen = _open(device, cc)
+    sm, assumed_for = _architecture(chosen, cc, assume_cc)
+    max_threads, min_blocks = _launch_bounds(launch_bounds)
+    launch = _launch(block, regs, smem, dynamic_smem, carveout, barriers, max_threads)
+    question = _question(launch, min_blocks, grid, sms, cluster, gpcs, chosen)
+    report = launch_report(sm, question)
+    if as_json:
+        from kmeter.views.occupancy_json import occupancy_document
+
+        show_json(occupancy_document(report, chosen, assumed_for))
+    elif heatmap:
+        from kmeter.views.heatmap import Heatmap
+
+        show(Heatmap(sm, launch), ascii_mode=ascii_mode)
+    else:
+        from kmeter.views.occupancy import OccupancyView
+
+        show(OccupancyView(report, assumed_for), ascii_mode=ascii_mode)
+    if report.occupancy.fraction < required:
+        raise typer.Exit(ExitCode.GATE_FAILED)
+
+
+# ---- what the options mean ------------------------------------------------------------------
+
+
+def _open(device: str | None, cc: str | None) -> "Device | None":
+    if device is not None and cc is not None:
+        raise UsageError("--cc and --device both say which GPU", "Give one of them")
+    if cc is not None:
+        return None
+    from kmeter.sources import open_device
+
+    return open_device(device or DEFAULT_TARGET)
+
+
+def _architecture(
+    device: "Device | None", cc: str | None, assume_cc: str | None
+) -> tuple["Architecture", str]:
+    """The row, and the compute capability it stands in for where it is assumed."""
+    from kmeter.model.architecture import (
+        architecture,
+        compute_capability,
+        known_architecture,
+    )
+
+    wanted = compute_capability(device.compute_capability if device else cc or "")
+    found = known_architecture(wanted)
+    if found is None and assume_cc is not None:
+        return architecture(assume_cc), wanted
+    if assume_cc is not None:
+        raise UsageError(f"compute capability {wanted} is in the table", "Leave out --assume-cc")
+    return architecture(wanted), ""
+
+
+def _launch(
+    block: str,
+    regs: int,
+    smem: str,
+    dynamic_smem: str,
+    carveout: int | None,
+    barriers: int,
+    max_threads: int,
+) -> "Launch":
+    from kmeter.model.launch import Launch
+
+    threads = _extent(block, "block")
+    if threads > 1024:
+        raise UsageError(f"a block has at most 1024 threads, not {threads}")
+    if not 0 <= regs <= 255:
+        raise UsageError(f"a thread has at most 255 registers, and no fewer than 0, not {regs}")
+    if carveout is not None and not 0 <= carveout <= 100:
+        raise UsageError(f"a carve-out is between 0 and 100 %, not {carveout}")
+    if not 0 <= barriers <= 16:
+        raise UsageError(f"a block has at most 16 named barriers, and no fewer than 0: {barriers}")
+    return Launch(
+        block_size=threads,
+        registers_per_thread=regs,
+        static_shared_bytes=parse_size(smem),
+        dynamic_shared_bytes=parse_size(dynamic_smem),
+        carveout_percent=carveout,
+        barriers=barriers,
+        max_threads_per_block=max_threads,
+    )
+
+
+def _question(
+    launch: "Launch",
+    min_blocks: int | None,
+    grid: str | None,
+    sms: int | None,
+    cluster: int | None,
+    gpcs: str | None,
+    device: "Device | None",
+) -> "LaunchQuestion":
+    from kmeter.model.launch_report import LaunchQuestion
+
+    for option, value in (("--sms", sms), ("--cluster", cluster)):
+        if value is not None and value < 1:
+            raise UsageError(f"{option} is 1 or more, not {value}")
+    layout = tuple(_positive(part, "--gpcs") for part in gpcs.split(",")) if gpcs else ()
+    known = sum(layout) or (device.sm_count if device else None)
+    return LaunchQuestion(
+        launch=launch,
+        min_blocks=min_blocks,
+        grid=_extent(grid, "grid") if grid is not None else None,
+        sm_count=sms if sms is not None else known,
+        cluster_size=cluster,
+        sms_per_gpc=layout,
+    )
+
+
+def _launch_bounds(text: str | None) -> tuple[int, int | None]:
+    if text is None:
+        return 1024, None
+    numbers = [_positive(part, "--launch-bounds") for part in text.split(",")]
+    if len(numbers) > 2 or numbers[0] > 1024:
+        raise UsageError(
+            f"{text!r} are no launch bounds", "Write MAX or MAX,MIN, with MAX at most 1024"
+        )
+    return numbers[0], numbers[1] if len(numbers) == 2 else None
+
+
+def _extent(text: str, what: str) -> int:
+    """``256``, ``16x16`` or ``8x8x4`` → how many there are in all."""
+    sides = text.lower().replace("×", "x").split("x")
+    if len(sides) > 3:
+        raise UsageError(f"{text!r}: a {what} has at most 3 dimensions")
+    product = 1
+    for side in sides:
+        product *= _positive(side, f"--{what}")
+    return product
+
+
+def _positive(text: str, option: str) -> int:
+    if not text.strip().isascii() or not text.strip().isdecimal() or int(text) < 1:
+        raise UsageError(f"{option} takes whole numbers of 1 or more, not {text!r}")
+    return int(text)

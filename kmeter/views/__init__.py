@@ -1,0 +1,1 @@
+"""Results → Rich renderables and JSON documents, for the command line and the TUI alike."""

@@ -1,0 +1,105 @@
+"""Tables that never cut a number: where the columns do not fit, each row becomes a block."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+Cell = str | Text
+
+_GAP = "  "
+
+
+class Column(NamedTuple):
+    """A column's heading, and how its cells stand."""
+
+    heading: str
+    right: bool = True
+    """Numbers stand to the right, words to the left."""
+    optional: bool = False
+    """Says nothing that the other columns do not: dropped where the line is too narrow."""
+
+
+@dataclass(frozen=True)
+class WideOrStacked:
+    """A table where the terminal is wide enough, else one block of lines a row."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    emphasised: frozenset[int] = frozenset()
+    """Rows to print bold; a mark in the first cell says the same without colour."""
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        if self.title:
+            yield Text(self.title, style="bold")
+        cells = [[_text(console, cell) for cell in row] for row in (self._headings, *self.rows)]
+        everything = range(len(self.columns))
+        essential = [i for i in everything if not self.columns[i].optional]
+        for chosen in (everything, essential):
+            widths = {i: max(row[i].cell_len for row in cells) for i in chosen}
+            if sum(widths.values()) + len(_GAP) * (len(widths) - 1) <= options.max_width:
+                yield from self._lines(cells, widths)
+                return
+        yield from self._stacked(console)
+
+    @property
+    def _headings(self) -> list[Cell]:
+        return [column.heading for column in self.columns]
+
+    def _lines(self, cells: list[list[Text]], widths: dict[int, int]) -> Iterator[Text]:
+        for number, row in enumerate(cells):
+            for i, width in widths.items():
+                row[i].align("right" if self.columns[i].right else "left", width)
+            line = Text(_GAP).join(row[i] for i in widths)
+            line.rstrip()
+            line.style = "dim" if number == 0 else "bold" if number - 1 in self.emphasised else ""
+            yield line
+
+    def _stacked(self, console: Console) -> Iterator[RenderableType]:
+        names = [column.heading for column in self.columns]
+        for index, (first, *others) in enumerate(self.rows):
+            heading = _text(console, first)
+            heading.stylize("bold" if index in self.emphasised else "")
+            yield heading
+            yield Pairs(
+                [
+                    (name, value)
+                    for name, value, column in zip(names[1:], others, self.columns[1:], strict=True)
+                    if not column.optional
+                ],
+                indent=4,
+            )
+
+
+def _text(console: Console, cell: Cell) -> Text:
+    return console.render_str(cell) if isinstance(cell, str) else cell.copy()
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Names and values, one a line; a value too long for the line is folded, never cut."""
+
+    pairs: Sequence[tuple[str, Cell]]
+    indent: int = 0
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", overflow="fold")
+        grid.add_column(overflow="fold")
+        for name, value in self.pairs:
+            grid.add_row(name, value)
+        yield Padding(grid, (0, 0, 0, self.indent))
+
+
+def indented(line: Cell, cells: int = 2) -> RenderableType:
+    """A line set in, and where it wraps, its rest too."""
+    return Padding(line, (0, 0, 0, cells))

@@ -1,0 +1,52 @@
+"""What a start of kmeter may not load: the price of ``--help`` is paid every day."""
+
+from collections.abc import Callable
+
+import pytest
+
+HEAVY = {
+    "cupy", "elftools", "markdown_it", "msgspec", "numpy", "pydantic", "pynvml", "rich.markdown",
+    "textual", "torch",
+}  # fmt: skip
+
+Loaded = Callable[[str], set[str]]
+
+
+def command(*arguments: str) -> str:
+    return f"from kmeter.cli.main import main; main({list(arguments)!r})"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        command("occupancy", "--block", "256", "--regs", "64", "--cc", "8.6"),
+        command("--help"),
+        command("occupancy", "--help"),
+        command("gpus"),
+        command("roofline", "-d", "h100-sxm", "--ai", "0.33"),
+    ],
+)
+def test_a_command_loads_nothing_heavy(statement: str, loaded_by: Loaded) -> None:
+    assert loaded_by(statement) & HEAVY == set()
+
+
+def test_occupancy_of_a_compute_capability_reads_no_catalogue(loaded_by: Loaded) -> None:
+    statement = command("occupancy", "--block", "256", "--regs", "64", "--cc", "8.6")
+    assert loaded_by(statement) & {"tomllib", "kmeter.sources", "json"} == set()
+
+
+def test_the_command_line_itself_draws_nothing(loaded_by: Loaded) -> None:
+    assert loaded_by("import kmeter.cli.main") & (HEAVY | {"rich", "tomllib", "json"}) == set()
+
+
+def test_importing_kmeter_loads_nothing_else(loaded_by: Loaded) -> None:
+    assert {name for name in loaded_by("import kmeter") if name.startswith("kmeter.")} == set()
+
+
+def test_public_names_are_there() -> None:
+    import kmeter
+
+    for name in kmeter.__all__:
+        assert getattr(kmeter, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = kmeter.nonsense
