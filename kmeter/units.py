@@ -44,7 +44,7 @@ def parse_size(text: str) -> int:
     Raises UsageError for anything else.
     """
     value, unit = _split(text, "a size such as 49152 or 48KiB")
-    spelling = unit[:1].upper() + unit[1:]
+    spelling = unit[:1].upper() + unit[1:] if unit[:1] in "kmgt" else unit
     if spelling not in _SIZE_UNITS:
         raise UsageError(f"{quoted(text)} is not a size", "Write bytes, or a size such as 48KiB")
     size = _finite(value * _SIZE_UNITS[spelling], text)

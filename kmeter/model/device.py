@@ -74,8 +74,8 @@ class Device:
     """Capacity as the vendor prints it."""
     l2_bytes: int | None = None
     tdp_w: float | None = None
-    halved_fp32_accumulate: bool = False
-    """GeForce: tensor rates with fp32 accumulation run at half."""
+    halved_fp32_accumulate: bool | None = False
+    """GeForce: tensor rates with fp32 accumulation run at half. None: nobody says."""
     has_tensor_cores: bool = True
     printed_rates_only: frozenset[str] = frozenset()
     """Units that the vendor runs slower than the chip could: peaks are what it prints."""

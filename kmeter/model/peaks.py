@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kmeter.model.architecture import Rate
 from kmeter.model.compute_units import (
     BOOST_CLOCKED_TENSOR_UNITS,
     UNITS,
@@ -38,23 +39,27 @@ def _dram(device: Device) -> Quantity:
 
 
 def _flop_per_s(device: Device, unit: str) -> Quantity:
-    sm = device.architecture
-    if sm is None:
-        return Quantity.unknown(
-            f"compute capability {device.compute_capability} is not in the table"
-        )
-    if is_tensor(unit) and not device.has_tensor_cores:
-        return Quantity.unknown(f"{device.name} has no tensor cores")
     if dense(unit) in device.printed_rates_only:
         return _printed(device, unit)
-    rate = sm.flop_per_clock_per_sm(unit, halved=device.halved_fp32_accumulate)
+    rate, clock = _rate(device, unit), _clock_hz(device, unit)
     if rate.value is None:
         return Quantity.unknown(rate.reason)
-    clock = _clock_hz(device, unit)
     if not device.sm_count or not clock:
-        missing = "SM count" if not device.sm_count else "SM clock"
+        missing = "SM clock" if device.sm_count else "SM count"
         return Quantity.unknown(f"the {missing} is unknown")
     return Quantity(device.sm_count * rate.value * clock, Source.DERIVED, clock_hz=clock)
+
+
+def _rate(device: Device, unit: str) -> Rate:
+    """FLOP per SM and clock of this card: its architecture's, less what the product lacks."""
+    sm, halved = device.architecture, device.halved_fp32_accumulate
+    if sm is None:
+        return Rate(None, f"compute capability {device.compute_capability} is not in the table")
+    if is_tensor(unit) and not device.has_tensor_cores:
+        return Rate(None, f"{device.name} has no tensor cores")
+    if halved is None and dense(unit) in sm.halved_units:
+        return Rate(None, "nobody says whether this is a GeForce, which would halve it")
+    return sm.flop_per_clock_per_sm(unit, halved=bool(halved))
 
 
 def _printed(device: Device, unit: str) -> Quantity:

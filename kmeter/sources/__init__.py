@@ -7,6 +7,8 @@ from kmeter.discovery import public_modules
 from kmeter.errors import NoGpuError
 from kmeter.model.device import Device
 
+_ORDINAL_DIGITS = 2
+
 
 class Source(Protocol):
     """What a source module offers."""
@@ -39,7 +41,9 @@ def open_device(target: str) -> Device:
 
 
 def _is_live(target: str) -> bool:
-    return target.isdecimal() or target.startswith(("cuda:", "GPU-", "MIG-"))
+    """Whether a card of this machine is meant: ``0`` is an ordinal, ``4090`` is a card's name."""
+    is_ordinal = target.isdecimal() and len(target) <= _ORDINAL_DIGITS
+    return is_ordinal or target.startswith(("cuda:", "GPU-", "MIG-"))
 
 
 def _source(name: str) -> Source:
