@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "this Python cannot make a venv: install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@echo "setting up $(VENV), about a minute ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt \
 	  --editable '.[dev]'
 	@$(BIN)/python -m compileall -q kmeter
 	@touch $@

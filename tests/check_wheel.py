@@ -24,13 +24,13 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 def main(elsewhere: Path) -> None:
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", elsewhere, REPOSITORY, cwd=elsewhere)
+    run(*pip, "wheel", "-qq", "--no-deps", "--wheel-dir", elsewhere, REPOSITORY, cwd=elsewhere)
     (wheel,) = elsewhere.glob("kmeter-*.whl")
     venv.create(elsewhere / "venv", with_pip=True)
     clean = elsewhere / "venv" / "bin"
     constraints = REPOSITORY / "constraints.txt"
     run(
-        clean / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        clean / "python", "-m", "pip", "install", "-qq", "--disable-pip-version-check",
         "--constraint", constraints, wheel, cwd=elsewhere,
     )  # fmt: skip
     for command in COMMANDS:

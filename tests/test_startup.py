@@ -13,7 +13,7 @@ Loaded = Callable[[str], set[str]]
 
 
 def command(*arguments: str) -> str:
-    return f"from kmeter.cli.main import main; main({list(arguments)!r})"
+    return f"from kmeter.cli.main import main; assert main({list(arguments)!r}) == 0"
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,7 @@ def command(*arguments: str) -> str:
         command("occupancy", "--help"),
         command("gpus"),
         command("roofline", "-d", "h100-sxm", "--ai", "0.33"),
+        command("compare", "h100-sxm", "4090", "--ai", "0.33"),
     ],
 )
 def test_a_command_loads_nothing_heavy(statement: str, loaded_by: Loaded) -> None:

@@ -8,12 +8,10 @@ import typer
 from typer._click.exceptions import ClickException
 
 from kmeter import __version__
-
-# WAIT from kmeter.cli.compare import compare
-# WAIT from kmeter.cli.gpus import gpus
+from kmeter.cli.compare import compare
+from kmeter.cli.gpus import gpus
 from kmeter.cli.occupancy import occupancy
-
-# WAIT from kmeter.cli.roofline import roofline
+from kmeter.cli.roofline import roofline
 from kmeter.errors import ExitCode, KmeterError
 from kmeter.units import ascii_only
 
@@ -25,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (occupancy,):
+for command in (occupancy, roofline, gpus, compare):
     app.command()(command)
 
 

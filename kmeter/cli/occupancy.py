@@ -103,7 +103,7 @@ def _open(device: str | None, cc: str | None) -> "Device | None":
         return None
     from kmeter.sources import open_device
 
-    return open_device(device or DEFAULT_TARGET)
+    return open_device(DEFAULT_TARGET if device is None else device)
 
 
 def _architecture(

@@ -38,10 +38,19 @@ def ascii_console(out: TextIO, **options: Any) -> "Console":
     from rich.text import Text
 
     class AsciiConsole(Console):
-        """Puts strings into ASCII before the layout counts their cells."""
+        """Puts text into ASCII before the layout counts its cells."""
 
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(ascii_only(text), **options)
+
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            if isinstance(renderable, Text) and not renderable.plain.isascii():
+                renderable = self._in_ascii(renderable)
+            return super().render(renderable, options)
+
+        def _in_ascii(self, text: Text) -> Text:
+            parts = [(ascii_only(part.text), part.style or "") for part in text.render(self)]
+            return Text.assemble(*parts, end=text.end)
 
     stream = cast("IO[str]", _AsciiStream(out))
     return AsciiConsole(file=stream, markup=False, highlight=False, emoji=False, **options)

@@ -97,9 +97,9 @@ class Pairs:
         grid.add_column(overflow="fold")
         for name, value in self.pairs:
             grid.add_row(name, value)
-        yield Padding(grid, (0, 0, 0, self.indent))
+        yield Padding(grid, (0, 0, 0, self.indent), expand=False)
 
 
 def indented(line: Cell, cells: int = 2) -> RenderableType:
     """A line set in, and where it wraps, its rest too."""
-    return Padding(line, (0, 0, 0, cells))
+    return Padding(line, (0, 0, 0, cells), expand=False)

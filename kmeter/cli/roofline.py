@@ -1,0 +1,205 @@
+"""``kmeter roofline``: where the limit lies, and how near kernels come."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
+from kmeter.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from kmeter.model.device import Device
+    from kmeter.model.peaks import Peaks
+    from kmeter.model.roofline import KernelPoint, Placed, Roofline
+
+_POINT_FORM = "Write NAME,flop=2.1GFLOP,bytes=48MiB,time=120us"
+
+
+def roofline(
+    device: Annotated[
+        str | None,
+        typer.Option("--device", "-d", metavar="TARGET", help="A card: h100-sxm, 4090, 0."),
+    ] = None,
+    dtype: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dtype", metavar="TYPE", help="fp32, fp16-tensor, …; the first judges. Repeatable."
+        ),
+    ] = None,
+    ai: Annotated[
+        list[str] | None,
+        typer.Option("--ai", metavar="X", help="Arithmetic intensity, FLOP/byte. Repeatable."),
+    ] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--point",
+            metavar="NAME,flop=,bytes=,time=",
+            help="A kernel as measured: flop=2.1GFLOP, bytes=48MiB, time=120us; a bare number "
+            "counts FLOP, bytes, seconds. Repeatable.",
+        ),
+    ] = None,
+    peak_bw: Annotated[
+        str | None,
+        typer.Option("--peak-bw", metavar="GB/s", help="DRAM bandwidth instead of the derived."),
+    ] = None,
+    peak_tflops: Annotated[
+        str | None,
+        typer.Option("--peak-tflops", metavar="TF", help="Compute peak instead of the derived."),
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="FILE", help="Write the points as CSV.")
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Write the drawing as SVG.")
+    ] = None,
+    theme: Annotated[
+        str, typer.Option("--theme", metavar="auto|light|dark", help="Colours of the SVG.")
+    ] = "auto",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 where a point lies above its roof.")
+    ] = False,
+    as_json: AsJson = False,
+    ascii_mode: Ascii = False,
+) -> None:
+    """The roofline of a card, and kernels placed under it."""
+    from kmeter.model.roofline import roofline as make_roofline
+    from kmeter.units import parse_rate
+
+    bandwidth = None if peak_bw is None else _positive(parse_rate(peak_bw, "B", 1e9), "--peak-bw")
+    peak = (
+        None
+        if peak_tflops is None
+        else _positive(parse_rate(peak_tflops, "FLOP", 1e12), "--peak-tflops")
+    )
+    points = [_intensity(text) for text in ai or ()] + [_point(text) for text in point or ()]
+    units = tuple(units_named(dtype or ["fp32"]))
+    opened, found = _open(device, given=bandwidth is not None and peak is not None)
+    line = make_roofline(opened, found, units, dram_bytes_per_s=bandwidth, flop_per_s=peak)
+    placed = [line.place(point) for point in points]
+    _write_files(line, placed, csv, svg, theme)
+    _show(line, placed, as_json=as_json, ascii_mode=ascii_mode)
+    if strict and any(item.above_roof for item in placed):
+        raise typer.Exit(ExitCode.GATE_FAILED)
+
+
+def _open(target: str | None, *, given: bool) -> tuple["Device", "Peaks"]:
+    from kmeter.model.peaks import peaks
+
+    if target is None and given:
+        opened = _given_device()
+    else:
+        from kmeter.sources import open_device
+
+        opened = open_device(DEFAULT_TARGET if target is None else target)
+    return opened, peaks(opened)
+
+
+def _given_device() -> "Device":
+    from kmeter.model.device import Device, Source
+
+    return Device(
+        target="given",
+        source=Source.GIVEN,
+        name="Given peaks",
+        compute_capability="",
+        architecture=None,
+    )
+
+
+def _write_files(
+    line: "Roofline", placed: "list[Placed]", csv: str | None, svg: str | None, theme: str
+) -> None:
+    from kmeter.cli.files import write_whole
+
+    if theme not in {"auto", "light", "dark"}:
+        raise UsageError(f"--theme is auto, light or dark, not {theme!r}")
+    if csv is not None:
+        from kmeter.views.roofline_json import points_csv
+
+        write_whole(csv, points_csv(placed))
+    if svg is not None:
+        from kmeter.views.roofline_svg import roofline_svg
+
+        write_whole(svg, roofline_svg(line, placed, theme))
+
+
+def _show(line: "Roofline", placed: "list[Placed]", *, as_json: bool, ascii_mode: bool) -> None:
+    from kmeter.cli.output import show, show_json
+
+    if as_json:
+        from kmeter.views.roofline_json import roofline_document
+
+        show_json(roofline_document(line, placed))
+    else:
+        from kmeter.views.roofline import RooflineView
+
+        show(RooflineView(line, placed), ascii_mode=ascii_mode)
+
+
+# ---- what the options mean ------------------------------------------------------------------
+
+
+def units_named(texts: list[str]) -> list[str]:
+    """The compute units that ``--dtype`` names: repeated, or separated by commas.
+
+    Raises UsageError, listing the known ones.
+    """
+    from kmeter.model.compute_units import UNITS, unit_named
+
+    units = []
+    for text in ",".join(texts).split(","):
+        unit = unit_named(text)
+        if unit is None:
+            known = ", ".join(unit.replace("_", "-") for unit in UNITS)
+            raise UsageError(f"{text.strip()!r} is no data type", f"Known: {known}")
+        if unit not in units:
+            units.append(unit)
+    return units
+
+
+def parse_intensity(text: str) -> float:
+    """FLOP/byte, above 0 and finite; raises UsageError."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"--ai takes FLOP per byte, not {text!r}") from None
+    if not 0 < value < float("inf"):
+        raise UsageError(f"an arithmetic intensity is above 0 and finite, not {text}")
+    return value
+
+
+def _intensity(text: str) -> "KernelPoint":
+    from kmeter.model.roofline import KernelPoint
+    from kmeter.units import number
+
+    value = parse_intensity(text)
+    return KernelPoint(f"AI {number(value)}", value)
+
+
+def _point(text: str) -> "KernelPoint":
+    """``NAME,flop=…,bytes=…,time=…``, the three in any order."""
+    from kmeter.model.roofline import KernelPoint
+    from kmeter.units import parse_amount, parse_seconds, quoted
+
+    name, *parts = text.split(",")
+    amounts = {}
+    for part in parts:
+        key, equals, amount = part.partition("=")
+        if not equals or key.strip() in amounts:
+            raise UsageError(f"--point {quoted(text)}: {quoted(part)} is no new key", _POINT_FORM)
+        amounts[key.strip()] = amount
+    if set(amounts) != {"flop", "bytes", "time"} or not name.strip():
+        raise UsageError(f"--point {quoted(text)} needs a name, flop, bytes and time", _POINT_FORM)
+    return KernelPoint.timed(
+        name,
+        flop=parse_amount(amounts["flop"], "FLOP"),
+        bytes_moved=parse_amount(amounts["bytes"], "B"),
+        seconds=parse_seconds(amounts["time"]),
+    )
+
+
+def _positive(value: float, option: str) -> float:
+    if not value > 0:
+        raise UsageError(f"{option} must be above 0, not {value:g}")
+    return value

@@ -1,0 +1,71 @@
+"""A roofline as JSON and as CSV, in the names that other programs read."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kmeter.model.device import Device
+from kmeter.model.roofline import Bound, Placed, Roof, Roofline
+
+
+def roofline_document(line: Roofline, placed: Sequence[Placed]) -> dict[str, Any]:
+    """``kmeter.roofline/1``."""
+    return {
+        "schema": "kmeter.roofline/1",
+        "device": device_document(line.device),
+        "roofs": [roof_document(roof) for roof in line.roofs],
+        "ridge_flop_per_byte": line.ridge,
+        "points": [point_document(item) for item in placed],
+    }
+
+
+def device_document(device: Device) -> dict[str, Any]:
+    """The device that a result belongs to."""
+    return {
+        "target": device.target,
+        "name": device.name,
+        "compute_capability": device.compute_capability or None,
+        "source": device.source,
+    }
+
+
+def roof_document(roof: Roof) -> dict[str, Any]:
+    """A roof with its rate, the source of it, and the clock that it assumes."""
+    rate = "bytes_per_s" if roof.bound is Bound.MEMORY else "flop_per_s"
+    return {
+        "name": roof.name,
+        "bound": roof.bound,
+        rate: roof.rate.value,
+        f"{rate}_reason": roof.rate.reason or None,
+        "source": roof.rate.source,
+        "clock_hz": roof.rate.clock_hz,
+    }
+
+
+def point_document(placed: Placed) -> dict[str, Any]:
+    """A point; what a point that was not timed did not reach is null."""
+    timed = placed.point.flop_per_s is not None
+    return {
+        "name": placed.point.name,
+        "arithmetic_intensity": placed.point.arithmetic_intensity,
+        "attainable_flop_per_s": placed.attainable_flop_per_s,
+        "bound": placed.bound,
+        "roof": placed.roof.name,
+        "flop_per_s": placed.point.flop_per_s,
+        "bytes_per_s": placed.point.bytes_per_s,
+        "fraction_of_roof": placed.fraction_of_roof,
+        "fraction_of_roof_reason": None if timed else "not timed",
+        "above_roof": placed.above_roof,
+    }
+
+
+def points_csv(placed: Iterable[Placed]) -> str:
+    """One row a point, under the names of the JSON document."""
+    rows = [point_document(item) for item in placed]
+    out = io.StringIO()
+    columns = list(rows[0]) if rows else ["name"]
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,205 @@
+"""The roofline as a drawing in the terminal, at the width it is given."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_letters
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.text import Text
+
+from kmeter.model.compute_units import label, operation
+from kmeter.model.roofline import Bound, Placed, Roof, Roofline
+from kmeter.units import number, si
+from kmeter.views.canvas import Canvas
+from kmeter.views.log_axis import LogAxis, decade, power_of_two, powers_around, room_around
+
+MANY = "*"
+"""Stands for every point beyond the letters, and for points that share a cell."""
+
+_STYLES = ("bold cyan", "magenta", "green", "yellow", "blue", "red")
+_LEAST_HEIGHT, _MOST_HEIGHT = 10, 26
+_TICK_CELLS = 8
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What part of the plane is drawn: FLOP/byte by FLOP/s."""
+
+    intensities: tuple[float, float]
+    rates: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RooflinePlot:
+    """Roofs as lines, points as letters; a legend is the caller's business."""
+
+    rooflines: Sequence[Roofline]
+    """More than one are overlaid, each in a style and with a number of its own."""
+    placed: Sequence[Placed] = ()
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        frame = frame_of(self.rooflines, self.placed)
+        unit = f"{operation(self.rooflines[0].compute.name)}/s"
+        gutter = max(len(decade(tick, unit)) for tick in _decades(frame.rates)) + 1
+        width = max(16, options.max_width - gutter - 1)
+        height = _height(console, width)
+        canvas = Canvas(width, height, ascii_only=options.ascii_only)
+        drawing = _Drawing(canvas, frame)
+        self._draw(drawing)
+        yield from _with_axes(canvas, drawing, gutter, unit)
+
+    def _draw(self, drawing: "_Drawing") -> None:
+        for index, line in enumerate(self.rooflines):
+            drawing.roofs(line, _STYLES[index % len(_STYLES)], self._tag(index))
+        if len(self.rooflines) == 1:
+            drawing.ridge(self.rooflines[0])
+        for index, placed in enumerate(self.placed):
+            drawing.point(placed, mark(index))
+
+    def _tag(self, index: int) -> str:
+        return f"{index + 1} " if len(self.rooflines) > 1 else ""
+
+
+def mark(index: int) -> str:
+    """The letter of a point, in the drawing and in its legend."""
+    return (
+        ascii_letters[26:52][index]
+        if index < 26
+        else ascii_letters[index - 26 : index - 25] or MANY
+    )
+
+
+def height_of(placed: Placed) -> float:
+    """Where a point stands: what it reached, or for a question what it could."""
+    return placed.point.flop_per_s or placed.attainable_flop_per_s
+
+
+def frame_of(rooflines: Sequence[Roofline], placed: Sequence[Placed]) -> Frame:
+    """The powers of two around every ridge and intensity, and the rates that occur there."""
+    ridges = [line.ridge for line in rooflines]
+    points = [item.point.arithmetic_intensity for item in placed]
+    low, high = powers_around([min(ridges) / 64, max(ridges) * 8, *points], 2)
+    roofs = [roof for line in rooflines for roof in line.roofs]
+    tops = [roof.at(1) for roof in roofs if roof.bound is Bound.COMPUTE]
+    bottoms = [line.memory.at(low) for line in rooflines]
+    return Frame((low, high), room_around([*bottoms, *tops, *map(height_of, placed)]))
+
+
+def _decades(rates: tuple[float, float]) -> list[float]:
+    return LogAxis(*rates, 1).powers(10, 100)
+
+
+def _height(console: Console, width: int) -> int:
+    height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, width // 3))
+    if console.is_terminal:
+        height = max(_LEAST_HEIGHT, min(height, console.size.height - 8))
+    return height
+
+
+class _Drawing:
+    """Roofs, ridge and points on a canvas."""
+
+    def __init__(self, canvas: Canvas, frame: Frame) -> None:
+        self.canvas, self.frame = canvas, frame
+        self.x = LogAxis(*frame.intensities, canvas.width - 1)
+        self.y = LogAxis(*frame.rates, canvas.height - 1)
+
+    def place(self, intensity: float, rate: float) -> tuple[float, float]:
+        return self.x.at(intensity), self.canvas.height - 1 - self.y.at(rate)
+
+    def roofs(self, line: Roofline, style: str, tag: str) -> None:
+        low, high = self.frame.intensities
+        ridges = [line.ridge] + [_meets(line.memory, roof) for roof in line.others]
+        slope_low = max(low, self.frame.rates[0] / line.memory.at(1))
+        top = max(r for r in ridges)
+        self._line((slope_low, line.memory.at(slope_low)), (top, line.memory.at(top)), style)
+        for roof, ridge in zip((line.compute, *line.others), ridges, strict=True):
+            self._line((ridge, roof.at(1)), (high, roof.at(1)), style)
+            self._label_flat(roof, ridge, tag, style)
+        self._label_slope(line.memory, slope_low, tag, style)
+
+    def _line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
+        self.canvas.line(self.place(*start), self.place(*end), style)
+
+    def _label_flat(self, roof: Roof, ridge: float, tag: str, style: str) -> None:
+        text = f"{tag}{roof_text(roof)}"
+        row = int(self.place(ridge, roof.at(1))[1])
+        column = self.canvas.width - len(text)
+        for at in (row - 1, row + 1, row - 2, row + 2):
+            if self.canvas.is_free(column, at, len(text)):
+                self.canvas.write(column, at, text, style)
+                return
+
+    def _label_slope(self, roof: Roof, low: float, tag: str, style: str) -> None:
+        text = f"{tag}{roof_text(roof)}"
+        for share in (0.35, 0.25, 0.45, 0.15, 0.55):
+            intensity = low * (self.frame.intensities[1] / low) ** share
+            x, y = self.place(intensity, roof.at(intensity))
+            column, row = int(x) + 3, int(y) + 1
+            if self.canvas.is_free(column, row, len(text)):
+                self.canvas.write(column, row, text, style)
+                return
+
+    def ridge(self, line: Roofline) -> None:
+        x, y = self.place(line.ridge, line.compute.at(1))
+        dots, corner = (":", "o") if self.canvas.ascii_only else ("┊", "◇")
+        for row in range(int(y) + 1, self.canvas.height):
+            if self.canvas.is_free(int(x), row, 1):
+                self.canvas.write(int(x), row, dots, "dim")
+        self.canvas.write(int(x), int(y), corner, "bold")
+        text = f"ridge {number(line.ridge)}"
+        column = (
+            int(x) + 2 if int(x) + 2 + len(text) <= self.canvas.width else int(x) - len(text) - 1
+        )
+        self.canvas.write(column, self.canvas.height - 1, text, "dim")
+
+    def point(self, placed: Placed, letter: str) -> None:
+        x, y = self.place(placed.point.arithmetic_intensity, height_of(placed))
+        column, row = int(x), int(y)
+        taken = self.canvas.at(column, row)
+        shared = len(taken) == 1 and (taken in ascii_letters or taken == MANY)
+        style = "bold reverse red" if placed.above_roof else "bold reverse"
+        self.canvas.write(column, row, MANY if shared else letter, style)
+
+
+def roof_text(roof: Roof) -> str:
+    """``DRAM 3.352 TB/s`` or ``fp32 66.91 TFLOP/s``."""
+    if roof.bound is Bound.MEMORY:
+        return f"{roof.name} {si(roof.rate.value, 'B/s')}"
+    return f"{label(roof.name)} {si(roof.rate.value, operation(roof.name) + '/s')}"
+
+
+def _meets(memory: Roof, compute: Roof) -> float:
+    return compute.at(1) / memory.at(1)
+
+
+# ---- axes -----------------------------------------------------------------------------------
+
+
+def _with_axes(canvas: Canvas, drawing: _Drawing, gutter: int, unit: str) -> Iterator[Text]:
+    ascii_only = canvas.ascii_only
+    upright, level, corner = ("|", "-", "+") if ascii_only else ("│", "─", "└")
+    rows = {
+        canvas.height - 1 - round(drawing.y.at(t)): decade(t, unit)
+        for t in _decades(drawing.frame.rates)
+    }
+    for row, line in enumerate(canvas.rows()):
+        axis = (f"{rows.get(row, ''):>{gutter - 1}} {upright}", "dim")
+        yield Text.assemble(axis, line)
+    yield Text(" " * gutter + corner + level * canvas.width, style="dim")
+    yield Text(" " * (gutter + 1) + _tick_labels(drawing.x, canvas.width), style="dim")
+    yield Text(
+        " " * (gutter + 1) + f"{unit.removesuffix('/s')}/byte".center(canvas.width).rstrip(),
+        style="dim",
+    )
+
+
+def _tick_labels(axis: LogAxis, width: int) -> str:
+    cells = [" "] * width
+    for tick in axis.powers(2, max(2, width // _TICK_CELLS)):
+        text = power_of_two(tick)
+        start = min(max(0, round(axis.at(tick)) - len(text) // 2), width - len(text))
+        cells[start : start + len(text)] = text
+    return "".join(cells).rstrip()

@@ -1,0 +1,232 @@
+"""The roofline as an SVG picture for a paper or a README: light, dark, or as its reader prefers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from math import atan2, degrees
+from xml.sax.saxutils import escape
+
+from kmeter.model.compute_units import operation
+from kmeter.model.roofline import Placed, Roof, Roofline
+from kmeter.units import number, percent, si
+from kmeter.views.log_axis import LogAxis, decade, power_of_two
+from kmeter.views.roofline_plot import frame_of, height_of, roof_text
+
+WIDTH, LEFT, RIGHT, TOP, PLOT = 880, 132, 32, 84, 420
+LEGEND_ROW, LEGEND_COLUMNS = 20, 2
+_LONGEST_NAME = 26
+
+_LIGHT = {
+    "paper": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "grid": "#e6e9ed",
+    "roof": "#0969da", "other": "#8250df", "point": "#1a7f37", "above": "#cf222e",
+}  # fmt: skip
+_DARK = {
+    "paper": "#0d1117", "ink": "#e6edf3", "soft": "#9198a1", "grid": "#262c36",
+    "roof": "#4493f8", "other": "#ab7df8", "point": "#3fb950", "above": "#f85149",
+}  # fmt: skip
+
+_STYLE = """
+text { font-family: system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; fill: INK; }
+.paper { fill: PAPER; } .title { font-size: 19px; font-weight: 600; }
+.sub, .axis, .tick, .legend { font-size: 13px; } .sub, .tick { fill: SOFT; }
+.legend-soft { font-size: 13px; fill: SOFT; }
+.grid { stroke: GRID; } .frame { stroke: SOFT; fill: none; }
+.roof { stroke: ROOF; stroke-width: 2.6; fill: none; stroke-linejoin: round; }
+.other { stroke: OTHER; stroke-width: 2; fill: none; stroke-dasharray: 7 4; }
+.roof-name { font-size: 13px; fill: ROOF; font-weight: 600; }
+.other-name { font-size: 13px; fill: OTHER; }
+.ridge { stroke: SOFT; stroke-dasharray: 2 4; }
+.point { fill: POINT; stroke: PAPER; stroke-width: 1.5; } .above { fill: ABOVE; }
+.to-roof { stroke: POINT; stroke-opacity: .45; } .mark { font-size: 11px; font-weight: 700; }
+.above-text { fill: ABOVE; font-weight: 600; }
+"""
+
+
+def roofline_svg(line: Roofline, placed: Sequence[Placed], theme: str = "auto") -> str:
+    """An SVG document; ``theme`` is ``light``, ``dark``, or ``auto`` for what the reader prefers."""
+    picture = _Picture(line, placed)
+    rows = -(-len(placed) // LEGEND_COLUMNS)
+    height = TOP + PLOT + 64 + (LEGEND_ROW * rows + 24 if placed else 0)
+    body = "\n".join(picture.parts())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH}" height="{height}" role="img">\n'
+        f"<title>{escape(picture.title)}</title>\n"
+        f"<style>{_style(theme)}</style>\n"
+        f'<rect class="paper" width="{WIDTH}" height="{height}"/>\n{body}\n</svg>\n'
+    )
+
+
+def _style(theme: str) -> str:
+    if theme == "auto":
+        return f"{_painted(_LIGHT)}@media (prefers-color-scheme: dark) {{{_painted(_DARK)}}}"
+    return _painted(_DARK if theme == "dark" else _LIGHT)
+
+
+def _painted(colours: dict[str, str]) -> str:
+    style = _STYLE
+    for name, colour in colours.items():
+        style = style.replace(f" {name.upper()};", f" {colour};")
+    return style
+
+
+class _Picture:
+    """Axes, roofs, points and legend, each a run of SVG elements."""
+
+    def __init__(self, line: Roofline, placed: Sequence[Placed]) -> None:
+        self.line, self.placed = line, placed
+        self.frame = frame_of([line], placed)
+        self.x = LogAxis(*self.frame.intensities, WIDTH - LEFT - RIGHT)
+        self.y = LogAxis(*self.frame.rates, PLOT)
+        self.unit = operation(line.compute.name)
+        self._numbers = [self._dot(item) for item in placed]
+        self.title = f"Roofline of {line.device.name}"
+
+    def parts(self) -> Iterator[str]:
+        roofs = " · ".join(roof_text(roof) for roof in self.line.roofs)
+        yield _text(LEFT, 34, self.title, "title")
+        yield _text(LEFT, 56, roofs, "sub")
+        yield from self._axes()
+        yield from self._roofs()
+        yield from self._points()
+        yield from self._legend()
+
+    def place(self, intensity: float, rate: float) -> tuple[float, float]:
+        return LEFT + self.x.at(intensity), TOP + PLOT - self.y.at(rate)
+
+    def _axes(self) -> Iterator[str]:
+        bottom, right = TOP + PLOT, WIDTH - RIGHT
+        for tick in self.x.powers(2, 12):
+            x, _ = self.place(tick, self.frame.rates[0])
+            yield f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>'
+            yield _text(x, bottom + 20, power_of_two(tick), "tick", "middle")
+        for tick in self.y.powers(10, 12):
+            _, y = self.place(self.frame.intensities[0], tick)
+            yield f'<path class="grid" d="M{LEFT} {y:.1f}H{right}"/>'
+            yield _text(LEFT - 10, y + 4, decade(tick, f"{self.unit}/s"), "tick", "end")
+        yield f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{PLOT}"/>'
+        middle = (LEFT + right) / 2
+        yield _text(
+            middle, bottom + 44, f"arithmetic intensity, {self.unit}/byte", "axis", "middle"
+        )
+        yield (
+            f'<text class="axis" text-anchor="middle" '
+            f'transform="translate(24 {TOP + PLOT / 2}) rotate(-90)">performance, {self.unit}/s</text>'
+        )
+
+    def _roofs(self) -> Iterator[str]:
+        line = self.line
+        low, high = self.frame.intensities
+        yield from (self._other(roof, high) for roof in line.others)
+        start = max(low, self.frame.rates[0] / line.memory.at(1))
+        corners = [
+            self.place(start, line.memory.at(start)),
+            self.place(line.ridge, line.compute.at(1)),
+            self.place(high, line.compute.at(1)),
+        ]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
+        x, y = corners[1]
+        yield f'<path class="ridge" d="M{x:.1f} {y:.1f}V{TOP + PLOT}"/>'
+        yield f'<path class="roof" d="M{path}"/>'
+        yield _text(x + 6, TOP + PLOT - 8, f"ridge {number(line.ridge)}", "sub")
+        yield self._flat_name(line.compute, "roof-name")
+        yield self._slope_name(line.memory, start)
+
+    def _other(self, roof: Roof, high: float) -> str:
+        ridge = roof.at(1) / self.line.memory.at(1)
+        x0, y0 = self.place(self.line.ridge, self.line.compute.at(1))
+        x1, y1 = self.place(ridge, roof.at(1))
+        x2, _ = self.place(high, roof.at(1))
+        path = f'<path class="other" d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}H{x2:.1f}"/>'
+        return path + self._flat_name(roof, "other-name")
+
+    def _flat_name(self, roof: Roof, style: str) -> str:
+        _, y = self.place(self.frame.intensities[1], roof.at(1))
+        return _text(WIDTH - RIGHT - 8, y - 8, roof_text(roof), style, "end")
+
+    def _slope_name(self, roof: Roof, start: float) -> str:
+        """Along the slope, above it, at its angle: points lie below."""
+        intensity = start * (self.line.ridge / start) ** 0.5
+        x, y = self.place(intensity, roof.at(intensity))
+        x1, y1 = self.place(self.line.ridge, self.line.compute.at(1))
+        angle = _degrees(x1 - x, y1 - y)
+        return (
+            f'<text class="roof-name" text-anchor="middle" '
+            f'transform="translate({x:.1f} {y:.1f}) rotate({angle:.1f})" dy="-10">'
+            f"{escape(roof_text(roof))}</text>"
+        )
+
+    def _points(self) -> Iterator[str]:
+        for item in self.placed:
+            x, y = self.place(item.point.arithmetic_intensity, height_of(item))
+            style = "point above" if item.above_roof else "point"
+            if item.point.flop_per_s is not None and not item.above_roof:
+                _, roof = self.place(item.point.arithmetic_intensity, item.attainable_flop_per_s)
+                yield f'<path class="to-roof" d="M{x:.1f} {y:.1f}V{roof:.1f}"/>'
+            yield f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="5.5"/>'
+        for index, item in enumerate(self.placed, start=1):
+            x, y = self.place(item.point.arithmetic_intensity, height_of(item))
+            yield _text(*self._beside(x, y), str(index), "mark", "middle")
+
+    def _dot(self, item: Placed) -> tuple[float, float]:
+        x, y = self.place(item.point.arithmetic_intensity, height_of(item))
+        return x, y + 4
+
+    def _beside(self, x: float, y: float) -> tuple[float, float]:
+        """The nearest place for a point's number where no other number stands."""
+        around = [(x + r * dx, y + 4 + r * dy) for r in (14, 24, 36, 50) for dx, dy in _DIRECTIONS]
+        free = (place for place in around if not any(map(_near(place), self._numbers)))
+        chosen = next(free, around[0])
+        self._numbers.append(chosen)
+        return chosen
+
+    def _legend(self) -> Iterator[str]:
+        top = TOP + PLOT + 84
+        width = (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS
+        rows = -(-len(self.placed) // LEGEND_COLUMNS)
+        for index, item in enumerate(self.placed):
+            x = LEFT + width * (index // rows)
+            y = top + LEGEND_ROW * (index % rows)
+            name = _shortened(item.point.name)
+            yield (
+                f'<text class="legend" x="{x:.0f}" y="{y}"><tspan class="mark">{index + 1}</tspan>'
+                f'<tspan dx="8">{escape(name)}</tspan>{self._verdict(item)}</text>'
+            )
+
+    def _verdict(self, item: Placed) -> str:
+        if item.fraction_of_roof is None:
+            text = f"at most {si(item.attainable_flop_per_s, self.unit + '/s', 3)}"
+        else:
+            text = f"{percent(item.fraction_of_roof)} of its roof"
+        style = "above-text" if item.above_roof else "legend-soft"
+        return f'<tspan dx="8" class="{style}">{escape(text)}</tspan>'
+
+
+def _shortened(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 9]}…{name[-8:]}"
+
+
+_DIRECTIONS = (
+    (0.7, 0.7),
+    (0.9, 0),
+    (0, 1),
+    (-0.7, 0.7),
+    (-0.9, 0),
+    (0, -1),
+    (0.7, -0.7),
+    (-0.7, -0.7),
+)
+
+
+def _near(one: tuple[float, float]) -> Callable[[tuple[float, float]], bool]:
+    return lambda other: abs(one[0] - other[0]) < 16 and abs(one[1] - other[1]) < 12
+
+
+def _degrees(across: float, down: float) -> float:
+    return degrees(atan2(down, across))
+
+
+def _text(x: float, y: float, text: str, style: str, anchor: str = "start") -> str:
+    return (
+        f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
+        f"{escape(text)}</text>"
+    )
