@@ -31,10 +31,11 @@ class Canvas:
                 self._styles[row][at] = style
 
     def is_free(self, column: int, row: int, length: int) -> bool:
-        """Whether no word stands at ``length`` cells of a row, and all of them are there."""
+        """Whether ``length`` cells of a row are there, with neither words nor lines in them."""
         if not (0 <= row < self.height and column >= 0 and column + length <= self.width):
             return False
-        return not any(self._cells[row][column : column + length])
+        cells = slice(column, column + length)
+        return not any(self._cells[row][cells]) and not any(self._dots[row][cells])
 
     def at(self, column: int, row: int) -> str:
         """The character that was written to a cell; empty where none was."""

@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
 from kmeter.model.compute_units import label, operation
-from kmeter.model.roofline import Bound, Placed, Roof, Roofline
+from kmeter.model.roofline import Bound, Placed, Roof, Roofline, ridge
 from kmeter.units import number, si
 from kmeter.views.canvas import Canvas
 from kmeter.views.log_axis import LogAxis, decade, power_of_two, powers_around, room_around
@@ -52,7 +52,9 @@ class RooflinePlot:
 
     def _draw(self, drawing: "_Drawing") -> None:
         for index, line in enumerate(self.rooflines):
-            drawing.roofs(line, _STYLES[index % len(_STYLES)], self._tag(index))
+            drawing.roofs(line, _STYLES[index % len(_STYLES)])
+        for index, line in enumerate(self.rooflines):
+            drawing.labels(line, _STYLES[index % len(_STYLES)], self._tag(index))
         if len(self.rooflines) == 1:
             drawing.ridge(self.rooflines[0])
         for index, placed in enumerate(self.placed):
@@ -109,23 +111,29 @@ class _Drawing:
     def place(self, intensity: float, rate: float) -> tuple[float, float]:
         return self.x.at(intensity), self.canvas.height - 1 - self.y.at(rate)
 
-    def roofs(self, line: Roofline, style: str, tag: str) -> None:
-        low, high = self.frame.intensities
-        ridges = [line.ridge] + [_meets(line.memory, roof) for roof in line.others]
-        slope_low = max(low, self.frame.rates[0] / line.memory.at(1))
-        top = max(r for r in ridges)
-        self._line((slope_low, line.memory.at(slope_low)), (top, line.memory.at(top)), style)
-        for roof, ridge in zip((line.compute, *line.others), ridges, strict=True):
-            self._line((ridge, roof.at(1)), (high, roof.at(1)), style)
-            self._label_flat(roof, ridge, tag, style)
-        self._label_slope(line.memory, slope_low, tag, style)
+    def roofs(self, line: Roofline, style: str) -> None:
+        high = self.frame.intensities[1]
+        flat = (line.compute, *line.others)
+        low, top = self._slope_low(line), max(ridge(line.memory, roof) for roof in flat)
+        self._line((low, line.memory.at(low)), (top, line.memory.at(top)), style)
+        for roof in flat:
+            self._line((ridge(line.memory, roof), roof.at(1)), (high, roof.at(1)), style)
+
+    def labels(self, line: Roofline, style: str, tag: str) -> None:
+        for roof in (line.compute, *line.others):
+            self._label_flat(roof, ridge(line.memory, roof), tag, style)
+        self._label_slope(line.memory, self._slope_low(line), tag, style)
+
+    def _slope_low(self, line: Roofline) -> float:
+        """Where the memory roof enters the drawing."""
+        return max(self.frame.intensities[0], self.frame.rates[0] / line.memory.at(1))
 
     def _line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         self.canvas.line(self.place(*start), self.place(*end), style)
 
-    def _label_flat(self, roof: Roof, ridge: float, tag: str, style: str) -> None:
+    def _label_flat(self, roof: Roof, intensity: float, tag: str, style: str) -> None:
         text = f"{tag}{roof_text(roof)}"
-        row = int(self.place(ridge, roof.at(1))[1])
+        row = int(self.place(intensity, roof.at(1))[1])
         column = self.canvas.width - len(text)
         for at in (row - 1, row + 1, row - 2, row + 2):
             if self.canvas.is_free(column, at, len(text)):
@@ -134,13 +142,14 @@ class _Drawing:
 
     def _label_slope(self, roof: Roof, low: float, tag: str, style: str) -> None:
         text = f"{tag}{roof_text(roof)}"
-        for share in (0.35, 0.25, 0.45, 0.15, 0.55):
+        for share in (0.35, 0.25, 0.45, 0.15, 0.55, 0.05):
             intensity = low * (self.frame.intensities[1] / low) ** share
             x, y = self.place(intensity, roof.at(intensity))
-            column, row = int(x) + 3, int(y) + 1
-            if self.canvas.is_free(column, row, len(text)):
-                self.canvas.write(column, row, text, style)
-                return
+            for column in (int(x) + 3, int(x) - 2 - len(text)):
+                row = int(y) + (1 if column > x else -1)
+                if self.canvas.is_free(column, row, len(text)):
+                    self.canvas.write(column, row, text, style)
+                    return
 
     def ridge(self, line: Roofline) -> None:
         x, y = self.place(line.ridge, line.compute.at(1))
@@ -169,10 +178,6 @@ def roof_text(roof: Roof) -> str:
     if roof.bound is Bound.MEMORY:
         return f"{roof.name} {si(roof.rate.value, 'B/s')}"
     return f"{label(roof.name)} {si(roof.rate.value, operation(roof.name) + '/s')}"
-
-
-def _meets(memory: Roof, compute: Roof) -> float:
-    return compute.at(1) / memory.at(1)
 
 
 # ---- axes -----------------------------------------------------------------------------------

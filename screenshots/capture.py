@@ -1,0 +1,91 @@
+"""Draw every picture of the README: what the commands print, as SVG, from the catalogue.
+
+    make screenshots
+
+No GPU, no clock and no terminal is involved, so the same code gives the same pictures.
+"""
+
+import io
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+from kmeter.cli import output
+from kmeter.cli.main import main
+
+HERE = Path(__file__).parent
+
+COMMANDS = {
+    "occupancy": "occupancy --block 256 --regs 64 --cc 8.6",
+    "heatmap": "occupancy --block 256 --regs 64 --cc 8.6 --heatmap",
+    "roofline": (
+        "roofline -d h100-sxm --dtype fp32 --dtype bf16-tensor --ai 0.33 "
+        "--point softmax,flop=2.5GFLOP,bytes=2GB,time=700us "
+        "--point gemm,flop=137.4GFLOP,bytes=100MB,time=2.6ms"
+    ),
+    "gpus": "gpus h100 h200 b200 4090 5090",
+    "compare": "compare h100-sxm a100-sxm-80gb 4090 --ai 0.33",
+}
+WIDTHS = {"heatmap": 76}
+WIDTH = 92
+
+# Rich's own template fetches its font from the network; a picture should not.
+TEMPLATE = CONSOLE_SVG_FORMAT.replace(
+    CONSOLE_SVG_FORMAT[
+        CONSOLE_SVG_FORMAT.index("@font-face") : CONSOLE_SVG_FORMAT.index(".{unique_id}-matrix")
+    ],
+    "",
+).replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
+
+THEME = TerminalTheme(
+    (13, 17, 23),
+    (230, 237, 243),
+    [(72, 79, 88), (255, 123, 114), (63, 185, 80), (210, 153, 34),
+     (88, 166, 255), (188, 140, 255), (57, 197, 207), (177, 186, 196)],
+    [(110, 118, 129), (255, 161, 152), (86, 211, 100), (227, 179, 65),
+     (121, 192, 255), (210, 168, 255), (86, 212, 221), (240, 246, 252)],
+)  # fmt: skip
+
+
+@contextmanager
+def recording(width: int) -> Iterator[Console]:
+    """Seat a recording console where the commands get theirs."""
+    recorder = Console(
+        file=io.StringIO(), record=True, width=width, force_terminal=True,
+        color_system="truecolor", markup=False, highlight=False, emoji=False,
+    )  # fmt: skip
+    original = output.console
+    output.console = lambda *, ascii_mode=False: recorder
+    try:
+        yield recorder
+    finally:
+        output.console = original
+
+
+def capture(name: str, command: str) -> None:
+    with recording(WIDTHS.get(name, WIDTH)) as recorder:
+        recorder.print(Text(f"$ kmeter {command}", style="bold"))
+        recorder.print()
+        if main(shlex.split(command)) != 0:
+            sys.exit(f"kmeter {command} failed")
+        recorder.save_svg(
+            str(HERE / f"{name}.svg"), title="kmeter", theme=THEME, code_format=TEMPLATE,
+            unique_id=name,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    for name, command in COMMANDS.items():
+        capture(name, command)
+        print(HERE / f"{name}.svg")
+    figure = HERE / "roofline-figure.svg"
+    with recording(WIDTH):
+        main([*shlex.split(COMMANDS["roofline"]), "--svg", str(figure)])
+    print(figure)
