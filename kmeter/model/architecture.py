@@ -67,6 +67,8 @@ class Architecture(NamedTuple):
     sparse_factors: Mapping[str, float] = _NOTHING_KNOWN
     """Where 2:4 sparsity does not double the dense rate."""
     has_sparsity: bool = False
+    most_sms_without_tensor_cores: int = 0
+    """Chips of this generation with so few SMs have no tensor cores, the others all do."""
     halved_units: frozenset[str] = frozenset()
     """Units that GeForce cards of this generation run at half rate."""
     confidence: str = "high"
@@ -94,6 +96,11 @@ class Architecture(NamedTuple):
 
 
 # ---- the rows -------------------------------------------------------------------------------
+#
+# Rates rest on printed figures of the cards in the catalogue; vector fp16, bf16 and int32 on the
+# throughput tables of the CUDA Programming and Best Practices Guides, 8.6, 8.7 and 8.9 also on
+# published measurements, bf16, int32 and dp4a of 9.0 on our own on an H200 (2026-12-01). What no
+# document settles is left out, and shown as unknown: dp4a of 7.2 to 8.7 and from 10.0 on, say.
 
 
 def _kib(*sizes: int) -> tuple[int, ...]:
@@ -183,17 +190,23 @@ _7_0 = Architecture(
 )  # fmt: skip
 _7_2 = _7_0._replace(
     compute_capability="7.2", confidence="medium",
-    rates=dict(
-        _7_0.rates,int8_tensor=2048),
+    rates=_NO_TENSOR | dict(
+        fp32=128, fp16=256, bf16=0, int32=128,
+        fp16_tensor=1024, fp16_tensor_fp16_accumulate=1024, int8_tensor=2048,
+    ),
     note="limits as on 7.0, which is how the header treats it",
 )  # fmt: skip
 _7_5 = _7_0._replace(
     compute_capability="7.5", generation="Turing", max_warps_per_sm=32, max_blocks_per_sm=16,
     shared_bytes_per_sm=64 * KIB, shared_bytes_per_block_opt_in=64 * KIB,
     shared_carveouts=_kib(32, 64),
-    rates=dict(
-        _7_0.rates,fp64=4, int8_tensor=2048, int4_tensor=4096),
+    rates=_NO_TENSOR | dict(
+        fp64=4, fp32=128, fp16=256, bf16=0, int32=128,
+        fp16_tensor=1024, fp16_tensor_fp16_accumulate=1024, int8_tensor=2048, int4_tensor=4096,
+    ),
     halved_units=frozenset({"fp16_tensor"}),
+    # TU116 and TU117 (GTX 16, T1000) have 24 SMs at most, every other Turing has 30 or more.
+    most_sms_without_tensor_cores=24,
 )  # fmt: skip
 
 _8_0 = Architecture(
@@ -204,7 +217,7 @@ _8_0 = Architecture(
     shared_carveouts=_kib(0, 8, 16, 32, 64, 100, 132, 164),
     has_sparsity=True,
     rates=dict(
-        fp64=64, fp32=128, fp16=512, bf16=256, int32=128, int8_dot=512,
+        fp64=64, fp32=128, fp16=512, bf16=256, int32=128,
         fp64_tensor=128, tf32_tensor=1024,
         fp16_tensor=2048, fp16_tensor_fp16_accumulate=2048, bf16_tensor=2048,
         fp8_tensor=0, fp8_tensor_fp32_accumulate=0, fp6_tensor=0, fp4_tensor=0,
@@ -216,7 +229,7 @@ _8_6 = _8_0._replace(
     shared_bytes_per_sm=100 * KIB, shared_bytes_per_block_opt_in=99 * KIB,
     shared_carveouts=_kib(0, 8, 16, 32, 64, 100),
     rates=dict(
-        fp64=4, fp32=256, fp16=256, bf16=256, int32=128, int8_dot=512, tf32_tensor=512,
+        fp64=4, fp32=256, fp16=256, int32=128, tf32_tensor=512,
         fp16_tensor=1024, fp16_tensor_fp16_accumulate=1024, bf16_tensor=1024,
         fp8_tensor=0, fp8_tensor_fp32_accumulate=0, fp6_tensor=0, fp4_tensor=0,
         int8_tensor=2048, int4_tensor=4096,
@@ -228,8 +241,8 @@ _8_7 = _8_6._replace(
     shared_bytes_per_sm=164 * KIB, shared_bytes_per_block_opt_in=163 * KIB,
     shared_carveouts=_8_0.shared_carveouts,
     rates=dict(
-        fp32=256, tf32_tensor=1024, fp16_tensor=2048, fp16_tensor_fp16_accumulate=2048,
-        bf16_tensor=2048, int8_tensor=4096,
+        fp64=4, fp32=256, fp16=512, int32=128, tf32_tensor=1024,
+        fp16_tensor=2048, fp16_tensor_fp16_accumulate=2048, bf16_tensor=2048, int8_tensor=4096,
         fp8_tensor=0, fp8_tensor_fp32_accumulate=0, fp6_tensor=0, fp4_tensor=0,
     ),
     halved_units=frozenset(),
@@ -241,7 +254,11 @@ _8_8 = _8_6._replace(
 _8_9 = _8_6._replace(
     compute_capability="8.9", generation="Ada", max_blocks_per_sm=24,
     rates=dict(
-        _8_6.rates,fp8_tensor=2048, fp8_tensor_fp32_accumulate=2048),
+        fp64=4, fp32=256, fp16=256, int32=128, int8_dot=512, tf32_tensor=512,
+        fp16_tensor=1024, fp16_tensor_fp16_accumulate=1024, bf16_tensor=1024,
+        fp8_tensor=2048, fp8_tensor_fp32_accumulate=2048, fp6_tensor=0, fp4_tensor=0,
+        int8_tensor=2048, int4_tensor=4096,
+    ),
     halved_units=_HALVED_ON_ADA,
 )  # fmt: skip
 
@@ -262,7 +279,7 @@ _9_0 = _8_0._replace(
 _10_0 = _9_0._replace(
     compute_capability="10.0", generation="Blackwell",
     rates=dict(
-        fp64=128, fp32=256, fp64_tensor=128, tf32_tensor=4096,
+        fp64=128, fp32=256, fp16=256, int32=128, fp64_tensor=128, tf32_tensor=4096,
         fp16_tensor=8192, fp16_tensor_fp16_accumulate=8192, bf16_tensor=8192,
         fp8_tensor=16384, fp8_tensor_fp32_accumulate=16384, fp6_tensor=16384, fp4_tensor=32768,
         int8_tensor=16384, int4_tensor=0,
@@ -276,7 +293,11 @@ _10_1 = _10_0._replace(
 _10_3 = _10_0._replace(
     compute_capability="10.3", generation="Blackwell Ultra", barriers_per_sm=32,
     rates=dict(
-        _10_0.rates,fp64=4, fp64_tensor=4, int8_tensor=512, fp4_tensor=49152),
+        fp64=4, fp32=256, fp64_tensor=4, tf32_tensor=4096,
+        fp16_tensor=8192, fp16_tensor_fp16_accumulate=8192, bf16_tensor=8192,
+        fp8_tensor=16384, fp8_tensor_fp32_accumulate=16384, fp6_tensor=16384, fp4_tensor=49152,
+        int8_tensor=512, int4_tensor=0,
+    ),
     sparse_factors={"fp4_tensor": 4 / 3},
 )  # fmt: skip
 _10_7 = _10_0._replace(
@@ -299,14 +320,15 @@ _12_0 = _8_9._replace(
     compute_capability="12.0", generation="Blackwell",
     barriers_per_sm=24, max_cluster_size=16,
     rates=dict(
-        fp64=4, fp32=256, tf32_tensor=512,
+        fp64=4, fp32=256, fp16=256, bf16=256, int32=128, fp64_tensor=0, tf32_tensor=512,
         fp16_tensor=1024, fp16_tensor_fp16_accumulate=1024, bf16_tensor=1024,
         fp8_tensor=2048, fp8_tensor_fp32_accumulate=2048, fp4_tensor=4096,
         int8_tensor=2048, int4_tensor=0,
     ),
 )  # fmt: skip
 _12_1 = _12_0._replace(
-    compute_capability="12.1", rates=dict(fp32=256, fp4_tensor=4096),
+    compute_capability="12.1",
+    rates=dict(fp64=4, fp32=256, fp16=256, int32=128, fp64_tensor=0, fp4_tensor=4096, int4_tensor=0),
     halved_units=frozenset(),
 )  # fmt: skip
 

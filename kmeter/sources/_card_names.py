@@ -12,7 +12,9 @@ _SHOWN = 6
 _LONGEST = 64
 """No card has a longer name; such a text is one word, and compared no further."""
 _BRANDS = re.compile(r"^(?:nvidia|geforce|tesla|jetson|rtx|gtx)+(?=.)")
-_OTHER_CHIPS = frozenset({"ti", "super", "laptop", "mobile", "max", "d", "sff", "ada", "ultra"})
+_OTHER_CHIPS = frozenset(
+    {"ti", "super", "laptop", "mobile", "max", "d", "sff", "ada", "ultra", "v2"}
+)
 """Words that make another card of a name: nobody means a 2070 SUPER by 2070."""
 
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator
 
 import pytest
-from conftest import Run
+from running import Run
 from snapshots import check_snapshot
 
 from kmeter.errors import ExitCode
