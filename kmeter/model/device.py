@@ -1,7 +1,7 @@
 """A GPU as its source describes it: physical parameters, each unknown one with its reason."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from kmeter.model.architecture import Architecture
 
@@ -14,13 +14,14 @@ class Source(StrEnum):
     CATALOGUE = "catalogue"
     DERIVED = "derived"
     MEASURED = "measured"
+    RECORDING = "recording"
+    """The driver's words, kept in a file."""
     GIVEN = "given"
     """By the user, on the command line."""
     ASSUMED = "assumed"
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number with its source, or None with the reason why nobody can tell."""
 
     value: float | None
@@ -35,8 +36,7 @@ class Quantity:
         return cls(value=None, reason=reason)
 
 
-@dataclass(frozen=True)
-class PrintedFigure:
+class PrintedFigure(NamedTuple):
     """A figure of the vendor's data sheet, kept beside what kmeter derives."""
 
     unit: str
@@ -49,8 +49,7 @@ class PrintedFigure:
     """Why the derived figure is more than 1 % away."""
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """Physical parameters of one GPU. None is unknown."""
 
     target: str
@@ -67,7 +66,7 @@ class Device:
     memory_bus_bits: int | None = None
     memory_bits_per_s_per_pin: float | None = None
     """Effective data rate, both edges counted."""
-    dram: Quantity = field(default_factory=lambda: Quantity.unknown("no memory clock is known"))
+    dram: Quantity = Quantity(None, reason="no memory clock is known")
     """Bandwidth in bytes/s, where bus and data rate do not give it."""
     memory_type: str = ""
     memory_gb: float | None = None

@@ -1,7 +1,7 @@
 """Theoretical peaks: SMs x rate x clock, and bus width x data rate."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kmeter.model.architecture import Rate
 from kmeter.model.compute_units import (
@@ -14,8 +14,7 @@ from kmeter.model.compute_units import (
 from kmeter.model.device import Device, Quantity, Source
 
 
-@dataclass(frozen=True)
-class Peaks:
+class Peaks(NamedTuple):
     """What a GPU could do at best, each with its source and the clock it assumes."""
 
     dram_bytes_per_s: Quantity

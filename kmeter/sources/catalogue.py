@@ -10,15 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from kmeter.model.architecture import known_architecture
+from kmeter.model.card import Card, Fact, Machine
 from kmeter.model.device import Device, PrintedFigure, Quantity, Source
 from kmeter.sources._card_names import CardNames
 
 _MIB = 2**20
 
 
+_ENTRY = "\n[gpu."
+
+
+def _text() -> str:
+    return Path(__file__).with_suffix(".toml").read_text("utf-8")
+
+
 @cache
 def _document() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    return tomllib.loads(_text())
 
 
 @cache
@@ -44,6 +52,29 @@ def open_device(name: str) -> Device:
     Raises UnknownTargetError, with the candidates or the nearest, where none or several fit.
     """
     return device_of(_names().find(name))
+
+
+def twin(name: str) -> Device | None:
+    """The card that a driver calls by exactly this name, without reading the whole file."""
+    quoted_names = {f'"{name}"', f'"{name.removeprefix("NVIDIA ")}"'}
+    for block in _text().split(_ENTRY)[1:]:
+        head, _, _ = block.partition("sheet = [")
+        if any(quoted_name in head for quoted_name in quoted_names):
+            ((gpu_id, entry),) = tomllib.loads(f"[gpu.{block}")["gpu"].items()
+            return _device(gpu_id, entry)
+    return None
+
+
+def open_machine(name: str) -> Machine:
+    """The card called ``name``, of which nobody read anything."""
+    card = Card(open_device(name), ordinal=None, uuid=None, pci_bus_id=None, attributes=())
+    unread = Fact(reason="a card of the catalogue")
+    return Machine((card,), driver_version=unread, cuda_version=unread, nvml_version=unread)
+
+
+def is_known(name: str) -> bool:
+    """Whether this is the id, an alias or the full name of a card."""
+    return bool(_names().exact(name))
 
 
 def select(patterns: Iterable[str]) -> list[str]:
@@ -75,7 +106,10 @@ def _kinds(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 def device_of(gpu_id: str) -> Device:
     """The entry as a Device, in base units."""
-    entry = entries()[gpu_id]
+    return _device(gpu_id, entries()[gpu_id])
+
+
+def _device(gpu_id: str, entry: Mapping[str, Any]) -> Device:
     printed = tuple(_figure(figure) for figure in entry["sheet"])
     return Device(
         target=f"catalogue:{gpu_id}",

@@ -1,7 +1,5 @@
 """Peaks from parameters alone: SMs x rate x clock, bus width x data rate, or the reason why not."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +21,7 @@ HOPPER = Device(
     memory_bus_bits=5120,
     memory_bits_per_s_per_pin=5.2e9,
 )
-GEFORCE = replace(
-    HOPPER,
+GEFORCE = HOPPER._replace(
     compute_capability="8.9",
     architecture=ARCHITECTURES["8.9"],
     sm_count=128,
@@ -56,7 +53,7 @@ def test_peak_is_sms_times_rate_times_clock(unit: str, rate: int, clock_hz: floa
 
 
 def test_tensor_peaks_take_the_sm_clock_where_there_is_no_other() -> None:
-    assert flop_per_s(replace(HOPPER, tensor_clock_hz=None), "fp16_tensor").clock_hz == 1.98e9
+    assert flop_per_s(HOPPER._replace(tensor_clock_hz=None), "fp16_tensor").clock_hz == 1.98e9
 
 
 @pytest.mark.parametrize(
@@ -65,7 +62,7 @@ def test_tensor_peaks_take_the_sm_clock_where_there_is_no_other() -> None:
      ("fp16_tensor_fp16_accumulate", 1), ("fp8_tensor", 1), ("int8_tensor", 1), ("fp32", 1)],
 )  # fmt: skip
 def test_geforce_halves_fp32_accumulation_alone(unit: str, factor: float) -> None:
-    full = flop_per_s(replace(GEFORCE, halved_fp32_accumulate=False), unit).value
+    full = flop_per_s(GEFORCE._replace(halved_fp32_accumulate=False), unit).value
     assert full is not None
     assert flop_per_s(GEFORCE, unit).value == factor * full
 
@@ -76,18 +73,18 @@ def test_dram_is_bus_width_times_data_rate() -> None:
 
 def test_dram_falls_back_on_what_the_source_says() -> None:
     known = Quantity(3.35e12, Source.CATALOGUE)
-    assert peaks(replace(HOPPER, memory_bus_bits=None, dram=known)).dram_bytes_per_s == known
-    unknown = peaks(replace(HOPPER, memory_bits_per_s_per_pin=None)).dram_bytes_per_s
+    assert peaks(HOPPER._replace(memory_bus_bits=None, dram=known)).dram_bytes_per_s == known
+    unknown = peaks(HOPPER._replace(memory_bits_per_s_per_pin=None)).dram_bytes_per_s
     assert (unknown.value, unknown.reason) == (None, "no memory clock is known")
 
 
 @pytest.mark.parametrize(
     ("device", "unit", "reason"),
     [
-        (replace(HOPPER, architecture=None), "fp32", "compute capability 9.0 is not in the table"),
-        (replace(HOPPER, sm_count=None), "fp32", "the SM count is unknown"),
-        (replace(HOPPER, sm_clock_hz=None), "fp32", "the SM clock is unknown"),
-        (replace(GEFORCE, has_tensor_cores=False), "fp16_tensor", "a Hopper card has no tensor"),
+        (HOPPER._replace(architecture=None), "fp32", "compute capability 9.0 is not in the table"),
+        (HOPPER._replace(sm_count=None), "fp32", "the SM count is unknown"),
+        (HOPPER._replace(sm_clock_hz=None), "fp32", "the SM clock is unknown"),
+        (GEFORCE._replace(has_tensor_cores=False), "fp16_tensor", "a Hopper card has no tensor"),
         (HOPPER, "fp4_tensor", "9.0 has no fp4 tensor unit"),
         (GEFORCE, "fp64_tensor", "no published rate of fp64 tensor on 8.9"),
     ],
@@ -102,7 +99,7 @@ def test_unknown_peak_says_why(device: Device, unit: str, reason: str) -> None:
 def test_a_limited_unit_stands_as_printed() -> None:
     figure = PrintedFigure("fp16_tensor", "148 TFLOP/s", 1.48e14, ("sheet",))
     units = frozenset({"fp16_tensor", "fp64"})
-    limited = replace(HOPPER, printed=(figure,), printed_rates_only=units)
+    limited = HOPPER._replace(printed=(figure,), printed_rates_only=units)
     assert flop_per_s(limited, "fp16_tensor") == Quantity(1.48e14, Source.CATALOGUE)
     for unit in ("fp64", "fp16_tensor_sparse"):
         assert flop_per_s(limited, unit).value is None
@@ -120,8 +117,7 @@ def test_a_limited_unit_stands_as_printed() -> None:
 def test_every_unit_has_a_value_or_a_reason(
     cc: str, sm_count: int | None, clock_hz: float | None, halved: bool, tensor: bool
 ) -> None:
-    device = replace(
-        HOPPER,
+    device = HOPPER._replace(
         compute_capability=cc,
         architecture=ARCHITECTURES[cc],
         sm_count=sm_count,
