@@ -23,6 +23,7 @@ from kmeter.cli.main import main
 HERE = Path(__file__).parent
 
 COMMANDS = {
+    "info": "info -d snapshot:h200",
     "occupancy": "occupancy --block 256 --regs 64 --cc 8.6",
     "heatmap": "occupancy --block 256 --regs 64 --cc 8.6 --heatmap",
     "roofline": (

@@ -4,23 +4,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
+from running import MODULE, Finished, Run
 
-MODULE = "import sys; from kmeter.cli.main import main; sys.exit(main())"
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Finished]
+pytest_plugins = ["fakes.fixtures"]
 
 
 @pytest.fixture

@@ -9,7 +9,10 @@ from typer._click.exceptions import ClickException
 
 from kmeter import __version__
 from kmeter.cli.compare import compare
+from kmeter.cli.devices import devices
+from kmeter.cli.doctor import doctor
 from kmeter.cli.gpus import gpus
+from kmeter.cli.info import info
 from kmeter.cli.occupancy import occupancy
 from kmeter.cli.roofline import roofline
 from kmeter.errors import ExitCode, KmeterError
@@ -23,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (occupancy, roofline, gpus, compare):
+for command in (info, devices, doctor, occupancy, roofline, gpus, compare):
     app.command()(command)
 
 

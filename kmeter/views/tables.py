@@ -12,6 +12,7 @@ from rich.text import Text
 Cell = str | Text
 
 _GAP = "  "
+_PAIR = 2
 
 
 class Column(NamedTuple):
@@ -86,17 +87,22 @@ def _text(console: Console, cell: Cell) -> Text:
 class Pairs:
     """Names and values, one a line; a value too long for the line is folded, never cut."""
 
-    pairs: Sequence[tuple[str, Cell]]
+    rows: Sequence[Sequence[Cell]]
+    """Name and value, perhaps with a note behind."""
     indent: int = 0
+    label_width: int | None = None
+    """The same for several runs of pairs puts their values under each other."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(style="dim", overflow="fold")
+        grid.add_column(style="dim", overflow="fold", width=self.label_width)
         grid.add_column(overflow="fold")
-        for name, value in self.pairs:
-            grid.add_row(name, value)
+        if any(len(row) > _PAIR for row in self.rows):
+            grid.add_column(style="dim", overflow="fold")
+        for row in self.rows:
+            grid.add_row(*row)
         yield Padding(grid, (0, 0, 0, self.indent), expand=False)
 
 

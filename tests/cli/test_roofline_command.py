@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from running import Run
 
 from kmeter.errors import ExitCode
 

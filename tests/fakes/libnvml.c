@@ -1,0 +1,180 @@
+/* An NVML that answers what a text file says (KMETER_FAKE_NVML).
+ *
+ *   init CODE | slow MILLISECONDS | driver TEXT
+ *   device NAME            starts a device; the lines below belong to it
+ *   uuid TEXT | bus TEXT | lost_after CALLS | parent INDEX
+ *   FUNCTION[:ARGUMENT] VALUE|error CODE|hang
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEVICES 16
+#define ANSWERS 128
+enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, GPU_IS_LOST = 15 };
+
+struct answer { char key[96]; unsigned long long value, second; int error, hang; };
+struct device {
+  char name[96], uuid[96], bus[32];
+  struct answer answers[ANSWERS];
+  int answer_count, lost_after, calls, parent;
+};
+
+static struct device devices[DEVICES];
+static int count, init_code, slow_ms;
+static char driver[80] = "580.95.05";
+
+static void read_line(char *line) {
+  struct device *d = count ? &devices[count - 1] : NULL;
+  char *rest = strchr(line, ' ');
+  if (!rest) return;
+  *rest++ = 0;
+  rest[strcspn(rest, "\r\n")] = 0;
+  if (!strcmp(line, "init")) init_code = atoi(rest);
+  else if (!strcmp(line, "slow")) slow_ms = atoi(rest);
+  else if (!strcmp(line, "driver")) snprintf(driver, sizeof driver, "%s", rest);
+  else if (!strcmp(line, "device")) {
+    devices[count].lost_after = devices[count].parent = -1;
+    snprintf(devices[count++].name, 96, "%s", rest);
+  }
+  else if (!d) return;
+  else if (!strcmp(line, "uuid")) snprintf(d->uuid, 96, "%s", rest);
+  else if (!strcmp(line, "bus")) snprintf(d->bus, 32, "%s", rest);
+  else if (!strcmp(line, "parent")) d->parent = atoi(rest);
+  else if (!strcmp(line, "lost_after")) d->lost_after = atoi(rest);
+  else {
+    struct answer *a = &d->answers[d->answer_count++];
+    snprintf(a->key, 96, "%s", line);
+    a->hang = !strcmp(rest, "hang");
+    if (!strncmp(rest, "error ", 6)) a->error = atoi(rest + 6);
+    else sscanf(rest, "%llu %llu", &a->value, &a->second);
+  }
+}
+
+int nvmlInitWithFlags(unsigned flags) {
+  const char *path = getenv("KMETER_FAKE_NVML");
+  FILE *file = path ? fopen(path, "r") : NULL;
+  char line[256];
+  (void)flags;
+  count = 0;
+  if (!file) return 9;
+  while (fgets(line, sizeof line, file)) read_line(line);
+  fclose(file);
+  return init_code;
+}
+int nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
+int nvmlShutdown(void) { return OK; }
+const char *nvmlErrorString(int code) { (void)code; return "an error"; }
+
+static int ask(struct device *d, const char *key, unsigned long long *value, unsigned long long *second) {
+  if (slow_ms) usleep(1000 * slow_ms);
+  if (d->lost_after >= 0 && d->calls++ >= d->lost_after) return GPU_IS_LOST;
+  for (int i = 0; i < d->answer_count; i++) {
+    struct answer *a = &d->answers[i];
+    if (strcmp(a->key, key)) continue;
+    if (a->hang) for (;;) sleep(60);
+    if (a->error) return a->error;
+    *value = a->value;
+    if (second) *second = a->second;
+    return OK;
+  }
+  return NOT_SUPPORTED;
+}
+
+static int plain(struct device *d, const char *key, unsigned *out) {
+  unsigned long long value = 0;
+  int code = ask(d, key, &value, NULL);
+  *out = (unsigned)value;
+  return code;
+}
+
+static int two(struct device *d, const char *key, unsigned *one, unsigned *other) {
+  unsigned long long a = 0, b = 0;
+  int code = ask(d, key, &a, &b);
+  *one = (unsigned)a; *other = (unsigned)b;
+  return code;
+}
+
+#define PLAIN(f) int f(struct device *d, unsigned *out) { return plain(d, #f, out); }
+#define WITH_ARGUMENT(f) \
+  int f(struct device *d, unsigned argument, unsigned *out) { \
+    char key[96]; snprintf(key, 96, "%s:%u", #f, argument); return plain(d, key, out); }
+#define TWO(f) int f(struct device *d, unsigned *a, unsigned *b) { return two(d, #f, a, b); }
+
+PLAIN(nvmlDeviceGetBrand)
+PLAIN(nvmlDeviceGetMemoryBusWidth)
+PLAIN(nvmlDeviceGetPowerUsage)
+PLAIN(nvmlDeviceGetEnforcedPowerLimit)
+PLAIN(nvmlDeviceGetPerformanceState)
+PLAIN(nvmlDeviceGetCurrPcieLinkGeneration)
+PLAIN(nvmlDeviceGetCurrPcieLinkWidth)
+PLAIN(nvmlDeviceGetMaxPcieLinkGeneration)
+PLAIN(nvmlDeviceGetMaxPcieLinkWidth)
+PLAIN(nvmlDeviceGetPersistenceMode)
+TWO(nvmlDeviceGetEccMode)
+TWO(nvmlDeviceGetMigMode)
+WITH_ARGUMENT(nvmlDeviceGetClockInfo)
+WITH_ARGUMENT(nvmlDeviceGetMaxClockInfo)
+WITH_ARGUMENT(nvmlDeviceGetTemperature)
+WITH_ARGUMENT(nvmlDeviceGetNvLinkState)
+
+int nvmlDeviceGetIndex(struct device *d, unsigned *out) {
+  unsigned long long value;
+  int code = ask(d, "nvmlDeviceGetIndex", &value, NULL);
+  *out = (unsigned)(d - devices);
+  return code == NOT_SUPPORTED ? OK : code;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(struct device *d, unsigned long long *out) {
+  return ask(d, "nvmlDeviceGetCurrentClocksThrottleReasons", out, NULL);
+}
+
+struct memory { unsigned long long total, free, used; };
+int nvmlDeviceGetMemoryInfo(struct device *d, struct memory *out) {
+  unsigned long long total = 0, used = 0;
+  int code = ask(d, "nvmlDeviceGetMemoryInfo", &total, &used);
+  out->total = total; out->used = used; out->free = total - used;
+  return code;
+}
+
+int nvmlDeviceGetUtilizationRates(struct device *d, unsigned out[2]) {
+  return two(d, "nvmlDeviceGetUtilizationRates", &out[0], &out[1]);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(struct device *d, unsigned *n, void *out) {
+  (void)out;
+  return plain(d, "nvmlDeviceGetComputeRunningProcesses", n);
+}
+
+int nvmlDeviceGetVbiosVersion(struct device *d, char *out, unsigned length) {
+  (void)d; snprintf(out, length, "96.00"); return OK;
+}
+
+int nvmlDeviceGetName(struct device *d, char *out, unsigned n) { snprintf(out, n, "%s", d->name); return OK; }
+int nvmlDeviceGetUUID(struct device *d, char *out, unsigned n) { snprintf(out, n, "%s", d->uuid); return OK; }
+int nvmlSystemGetDriverVersion(char *out, unsigned n) { snprintf(out, n, "%s", driver); return OK; }
+int nvmlSystemGetNVMLVersion(char *out, unsigned n) { snprintf(out, n, "13.%s", driver); return OK; }
+int nvmlDeviceGetCount_v2(unsigned *out) { *out = count; return OK; }
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct device **out) {
+  *out = &devices[index];
+  return index < (unsigned)count ? OK : 2;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(struct device *d, struct device **out) {
+  if (d->parent < 0) return NOT_FOUND;
+  *out = &devices[d->parent];
+  return OK;
+}
+
+static int find(const char *text, struct device **out, int by_uuid) {
+  for (int i = 0; i < count; i++)
+    if (!strcasecmp(by_uuid ? devices[i].uuid : devices[i].bus, text)) {
+      *out = &devices[i];
+      return devices[i].lost_after == 0 ? GPU_IS_LOST : OK;
+    }
+  return NOT_FOUND;
+}
+int nvmlDeviceGetHandleByUUID(const char *uuid, struct device **out) { return find(uuid, out, 1); }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, struct device **out) { return find(bus, out, 0); }
