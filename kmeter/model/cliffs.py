@@ -32,8 +32,13 @@ class Cliff(NamedTuple):
 
 
 def cliffs(sm: Architecture, launch: Launch) -> tuple[Cliff, ...]:
-    """By fewer registers and shared bytes, and by a smaller block; empty where nothing gains."""
+    """By fewer registers and shared bytes, and by a smaller block.
+
+    Empty where nothing gains a block, and where the SM has no warp left to gain.
+    """
     before = occupancy(sm, launch)
+    if before.active_warps_per_sm == before.max_warps_per_sm:
+        return ()
     leaner = (_leaner(sm, launch, before), _smaller(sm, launch, before))
     found = []
     for after in leaner:

@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
 from kmeter.model.card import Card, Machine
+from kmeter.model.device import Source
 from kmeter.units import UNKNOWN
 from kmeter.views.card_rows import Row, card_rows
 from kmeter.views.tables import Cell, Column, Pairs, WideOrStacked
@@ -33,7 +34,7 @@ class CardView:
             yield Text(
                 f"a recording of {self.machine.recorded_at[:10]}, not this machine", style="dim"
             )
-        if self.machine.nvml_version.value is None and not self.machine.recorded_at:
+        if self.machine.nvml_version.value is None and self._is_live:
             yield Text(f"NVML: {self.machine.nvml_version.reason}", style="yellow")
         if self.card.lost:
             yield Text(f"lost: {self.card.lost}", style="bold red")
@@ -51,7 +52,17 @@ class CardView:
     def _is_shown(self, row: Row) -> bool:
         if self.grep:
             return self.grep.lower() in f"{row.section} {row.name} {row.label} {row.text}".lower()
-        return self.everything or (row.brief and (row.value is not None or bool(row.reason)))
+        has_something = row.value is not None or (bool(row.reason) and not self._is_catalogue)
+        return self.everything or (row.brief and has_something)
+
+    @property
+    def _is_live(self) -> bool:
+        return self.card.device.source is Source.DRIVER
+
+    @property
+    def _is_catalogue(self) -> bool:
+        """Nobody read anything of such a card: what is unknown is no news."""
+        return self.card.device.source is Source.CATALOGUE
 
 
 def _value(row: Row) -> Cell:

@@ -162,11 +162,17 @@ def _barrier_use(sm: Architecture, barriers: int) -> str:
 def _cliffs(report: LaunchReport) -> list[RenderableType]:
     lines = [cliff_text(cliff) for cliff in report.cliffs]
     if not lines and not report.refused:
-        lines = ["no smaller block, fewer registers or less shared memory gains a block"]
+        lines = [_why_no_cliff(report.occupancy)]
     room = _headroom_text(report)
     if room:
         lines.append(room)
     return [Text("Cliffs", style="bold"), *(indented(line) for line in lines)] if lines else []
+
+
+def _why_no_cliff(found: Occupancy) -> str:
+    if found.active_warps_per_sm == found.max_warps_per_sm:
+        return "none: every warp slot is taken"
+    return "no smaller block, fewer registers or less shared memory gains a block"
 
 
 def cliff_text(cliff: Cliff) -> str:
