@@ -52,6 +52,7 @@ wheel: setup ## build the wheel and run it from a clean venv elsewhere
 check: lint types imports wheel test ## everything that must hold before a commit
 
 bench: setup ## measure kmeter's own speed
+	@$(BIN)/python -m compileall -q kmeter  # as an installed kmeter is
 	@$(BIN)/python tests/bench.py
 
 screenshots: setup ## draw the pictures of the README
