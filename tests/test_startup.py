@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from running import Run
+
+from kmeter.cli.main import COMMANDS
 
 HEAVY = {
     "cupy", "elftools", "markdown_it", "msgspec", "numpy", "pydantic", "pynvml", "rich.markdown",
@@ -34,6 +37,24 @@ def test_a_command_loads_nothing_heavy(statement: str, loaded_by: Loaded) -> Non
 def test_occupancy_of_a_compute_capability_reads_no_catalogue(loaded_by: Loaded) -> None:
     statement = command("occupancy", "--block", "256", "--regs", "64", "--cc", "8.6")
     assert loaded_by(statement) & {"tomllib", "kmeter.sources", "json"} == set()
+
+
+def test_a_command_does_not_pay_for_the_others(loaded_by: Loaded) -> None:
+    loaded = loaded_by(command("occupancy", "--block", "256", "--cc", "8.6"))
+    others = {f"kmeter.cli.{name}" for name in COMMANDS if name != "occupancy"}
+    assert "kmeter.cli.occupancy" in loaded
+    assert loaded & others == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "offered"),
+    [("kmeter occ", "1", "occupancy"), ("kmeter roofline --peak-t", "2", "--peak-tflops")],
+)
+def test_completion_knows_every_command(
+    line: str, word: str, offered: str, run_process: Run
+) -> None:
+    asked = {"_KMETER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": word}
+    assert run_process(**asked).out.split() == [offered]
 
 
 def test_the_command_line_itself_draws_nothing(loaded_by: Loaded) -> None:

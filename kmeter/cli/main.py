@@ -2,32 +2,18 @@
 
 import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from typer._click.exceptions import ClickException
 
 from kmeter import __version__
-from kmeter.cli.compare import compare
-from kmeter.cli.devices import devices
-from kmeter.cli.doctor import doctor
-from kmeter.cli.gpus import gpus
-from kmeter.cli.info import info
-from kmeter.cli.occupancy import occupancy
-from kmeter.cli.roofline import roofline
 from kmeter.errors import ExitCode, KmeterError
 from kmeter.units import ascii_only
 
-app = typer.Typer(
-    name="kmeter",
-    help="Is my CUDA kernel good, what holds it back, did my last change help?",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-for command in (info, devices, doctor, occupancy, roofline, gpus, compare):
-    app.command()(command)
+# Each is the function of that name in kmeter/cli/NAME.py; `kmeter --help` lists them in this order.
+COMMANDS = ("info", "devices", "doctor", "occupancy", "roofline", "gpus", "compare")
 
 
 def _show_version(wanted: bool) -> None:
@@ -36,7 +22,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def kmeter(
     context: typer.Context,
     version: Annotated[
@@ -48,9 +33,30 @@ def kmeter(
         print(context.get_help())
 
 
+def application(arguments: list[str]) -> typer.Typer:
+    """The command line as far as ``arguments`` need it.
+
+    Where they name a command, that one alone is imported and has its options read: every other
+    would cost its start some milliseconds. Help, completion and a wrong name get them all.
+    """
+    app = typer.Typer(
+        name="kmeter",
+        help=kmeter.__doc__,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(kmeter)
+    named = arguments[0] if arguments else ""
+    for command in (named,) if named in COMMANDS else COMMANDS:
+        app.command()(getattr(import_module(f"kmeter.cli.{command}"), command))
+    return app
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code. An error is one line on stderr."""
     try:
+        app = application(sys.argv[1:] if argv is None else argv)
         return int(app(argv, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
     except KmeterError as error:
         return _fail(str(error), error.exit_code)
