@@ -26,6 +26,8 @@ _NAMES = {"B": ("B",), "FLOP": ("FLOP", "FLOPS", "FLOPs", "F", "OP", "OPS", "OPs
 _BITS = re.compile(r"([kKMGTP]?i?)(?:b|bit)(?:/s|ps)?")
 _EXACT_BELOW = 2**20
 """Sizes below 1 MiB (registers, shared memory) are exact to the byte, larger ones rounded."""
+MOST = 1e30
+"""Above any amount that a GPU has in any base unit; its inverse is below any."""
 
 # Possessive: a long wrong text is refused in one pass.
 _NUMBER_AND_UNIT = re.compile(
@@ -47,7 +49,7 @@ def parse_size(text: str) -> int:
     spelling = unit[:1].upper() + unit[1:] if unit[:1] in "kmgt" else unit
     if spelling not in _SIZE_UNITS:
         raise UsageError(f"{quoted(text)} is not a size", "Write bytes, or a size such as 48KiB")
-    size = _finite(value * _SIZE_UNITS[spelling], text)
+    size = possible(value * _SIZE_UNITS[spelling], text)
     if size < 0 or (size < _EXACT_BELOW and size != int(size)):
         raise UsageError(f"{quoted(text)} is not a whole number of bytes")
     return round(size)
@@ -62,7 +64,7 @@ def parse_amount(text: str, unit: str) -> float:
     (50331648.0, 2100000000.0)
     """
     value, suffix = _split(text, f"an amount such as 1e9 or 1G{unit}")
-    return _finite(value * _scale(suffix, unit, text), text)
+    return possible(value * _scale(suffix, unit, text), text)
 
 
 def parse_rate(text: str, unit: str, bare: float) -> float:
@@ -75,17 +77,17 @@ def parse_rate(text: str, unit: str, bare: float) -> float:
     """
     value, suffix = _split(text, f"a rate such as 3350 or 3.35T{unit}/s")
     if not suffix:
-        return _finite(value * bare, text)
-    return _finite(value * _scale(re.sub(r"(?:/s|ps)$", "", suffix), unit, text), text)
+        return possible(value * bare, text)
+    return possible(value * _scale(re.sub(r"(?:/s|ps)$", "", suffix), unit, text), text)
 
 
 def parse_seconds(text: str) -> float:
     """``1.2ms``, ``850us``, ``3e-4`` (seconds) → seconds; raises UsageError for anything else."""
     value, suffix = _split(text, "a time such as 1.2ms")
     if suffix in {"", "s"}:
-        return value
+        return possible(value, text)
     if suffix.endswith("s") and suffix[:-1] in _SMALL:
-        return value * _SMALL[suffix[:-1]]
+        return possible(value * _SMALL[suffix[:-1]], text)
     raise UsageError(f"{quoted(text)} is not a time", "Write seconds, or 1.2ms, 850us, 900ns")
 
 
@@ -104,12 +106,18 @@ def _split(text: str, expected: str) -> tuple[float, str]:
     match = _NUMBER_AND_UNIT.fullmatch(text)
     if match is None:
         raise UsageError(f"{quoted(text)} is not {expected}")
-    return _finite(float(match[1]), text), match[2]
+    return float(match[1]), match[2]
 
 
-def _finite(value: float, text: str) -> float:
-    if not math.isfinite(value):
+def possible(value: float, text: str) -> float:
+    """``value``, which ``text`` spells; raises UsageError where no GPU has such an amount.
+
+    Products and logarithms of what passes stay finite.
+    """
+    if not abs(value) <= MOST:
         raise UsageError(f"{quoted(text)} is too large")
+    if 0 < abs(value) < 1 / MOST:
+        raise UsageError(f"{quoted(text)} is too small")
     return value
 
 

@@ -160,13 +160,15 @@ def units_named(texts: list[str]) -> list[str]:
 
 def parse_intensity(text: str) -> float:
     """FLOP/byte, above 0 and finite; raises UsageError."""
+    from kmeter.units import possible
+
     try:
         value = float(text)
     except ValueError:
         raise UsageError(f"--ai takes FLOP per byte, not {text!r}") from None
     if not 0 < value < float("inf"):
         raise UsageError(f"an arithmetic intensity is above 0 and finite, not {text}")
-    return value
+    return possible(value, text)
 
 
 def _intensity(text: str) -> "KernelPoint":
@@ -192,11 +194,16 @@ def _point(text: str) -> "KernelPoint":
     if set(amounts) != {"flop", "bytes", "time"} or not name.strip():
         raise UsageError(f"--point {quoted(text)} needs a name, flop, bytes and time", _POINT_FORM)
     return KernelPoint.timed(
-        name,
+        _printable(name),
         flop=parse_amount(amounts["flop"], "FLOP"),
         bytes_moved=parse_amount(amounts["bytes"], "B"),
         seconds=parse_seconds(amounts["time"]),
     )
+
+
+def _printable(name: str) -> str:
+    """A name without what would move a cursor, break an XML document or not be UTF-8."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in name).strip()
 
 
 def _positive(value: float, option: str) -> float:

@@ -61,6 +61,13 @@ def test_files_are_written_whole(run: Run, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.svg"]
 
 
+def test_the_outermost_amounts_that_can_be_written_are_drawn(run: Run, tmp_path: Path) -> None:
+    widest = ("--ai", "1e-30", "--ai", "1e30", "--point", "k,flop=1e30,bytes=1e-30,time=1e-30")
+    done = run("roofline", "-d", "h100-sxm", *widest, "--svg", str(tmp_path / "r.svg"))
+    assert (done.code, done.err) == (0, "")
+    assert "AI 1e+30: compute-bound" in done.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -68,6 +75,11 @@ def test_files_are_written_whole(run: Run, tmp_path: Path) -> None:
         (("--ai", "0"), "above 0 and finite"),
         (("--ai", "nan"), "above 0 and finite"),
         (("--ai", "inf"), "above 0 and finite"),
+        (("--ai", "1e308"), "too large"),
+        (("--ai", "1e-308"), "too small"),
+        (("--peak-bw", "1e300"), "too large"),
+        (("--point", "k,flop=1e99,bytes=1,time=1"), "too large"),
+        (("--point", "k,flop=1,bytes=1,time=1e-99s"), "too small"),
         (("--ai", "much"), "FLOP per byte"),
         (("--peak-bw", "0"), "must be above 0"),
         (("--peak-bw", "-3"), "must be above 0"),
