@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kmeter.cli.options import Ascii, AsJson
-from kmeter.errors import NoGpuError, UsageError
+from kmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from kmeter.model.card import Card, Machine
@@ -113,9 +113,11 @@ def _show_difference(one: str, other: str, *, ascii_mode: bool) -> None:
 
 def _save(path: str, device: str | None, *, redact: bool) -> None:
     from kmeter.cli.files import write_whole
+    from kmeter.sources import resolve
     from kmeter.sources.cuda import record
 
-    if device is not None and not device.removeprefix("cuda:").isdecimal():
-        raise NoGpuError("only a card of this machine can be recorded", "Name it by its ordinal")
-    write_whole(path, record((device or "0").removeprefix("cuda:"), redact=redact))
+    source, name = resolve("0" if device is None else device)
+    if source != "cuda":
+        raise UsageError("only a card of this machine can be recorded", "kmeter devices lists them")
+    write_whole(path, record(name, redact=redact))
     print(f"recorded in {path}; open it anywhere with -d {path}")

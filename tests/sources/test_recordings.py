@@ -54,7 +54,18 @@ def test_an_unredacted_recording_keeps_it(kmeter: Kmeter, tmp_path: Path) -> Non
 def test_only_a_card_of_this_machine_is_recorded(kmeter: Kmeter, tmp_path: Path) -> None:
     path = str(tmp_path / "x.json")
     finished = kmeter("info", "-d", "h100-sxm", "--save", path, gpus=[FakeGpu()])
-    assert finished.code == ExitCode.NO_GPU
+    assert finished.code == ExitCode.USAGE
+    assert "only a card of this machine" in finished.err
+
+
+@pytest.mark.parametrize("name", ["1", "cuda:1", FakeGpu(number=2).uuid, FakeGpu(number=2).bus_id])
+def test_the_card_that_is_named_is_recorded(kmeter: Kmeter, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "second.json"
+    two = [FakeGpu(number=1), FakeGpu(number=2)]
+    finished = kmeter("info", "-d", name, "--save", str(path), gpus=two)
+    assert finished.code == ExitCode.OK, finished.err
+    text = path.read_text()
+    assert (two[0].uuid in text, two[1].uuid in text) == (False, True)
 
 
 # ---- files that are none --------------------------------------------------------------------
