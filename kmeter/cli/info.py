@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 def info(
     device: Annotated[
         str | None,
-        typer.Option("--device", "-d", metavar="TARGET", help="One card; all without it."),
+        typer.Option(
+            "--device",
+            "-d",
+            metavar="TARGET",
+            help="One card, by ordinal, UUID, bus id, name or file; all without it.",
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every field, peak and attribute.")
@@ -23,7 +28,10 @@ def info(
         str, typer.Option("--grep", metavar="WORD", help="Only rows that hold the word.")
     ] = "",
     field: Annotated[
-        str | None, typer.Option("--field", metavar="NAME", help="Print one bare value.")
+        str | None,
+        typer.Option(
+            "--field", metavar="NAME", help="Print one bare value, under its name in --json."
+        ),
     ] = None,
     diff: Annotated[
         tuple[str, str] | None,

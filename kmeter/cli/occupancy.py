@@ -1,12 +1,13 @@
 """``kmeter occupancy``: how much of an SM a launch fills, and what keeps it from more."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
 from kmeter.errors import ExitCode, UsageError
-from kmeter.units import parse_fraction, parse_size
+from kmeter.units import parse_fraction, parse_size, percent
 
 if TYPE_CHECKING:
     from kmeter.model.architecture import Architecture
@@ -61,7 +62,10 @@ def occupancy(
         bool, typer.Option("--heatmap", help="Draw block size x registers instead.")
     ] = False,
     require: Annotated[
-        str | None, typer.Option("--require", metavar="SHARE", help="Exit 1 below, as 50%.")
+        str | None,
+        typer.Option(
+            "--require", metavar="SHARE", help="Exit 1 where occupancy is below it: 50% or 0.5."
+        ),
     ] = None,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
@@ -90,6 +94,11 @@ def occupancy(
 
         show(OccupancyView(report, assumed_for), ascii_mode=ascii_mode)
     if report.occupancy.fraction < required:
+        reached = percent(report.occupancy.fraction)
+        print(
+            f"kmeter: {reached} occupancy is below the {percent(required)} of --require",
+            file=sys.stderr,
+        )
         raise typer.Exit(ExitCode.GATE_FAILED)
 
 

@@ -73,6 +73,8 @@ class CardNames:
         """The error for a name that no card has, with the nearest."""
         near = self._nearest(name)
         hint = f"Nearest: {_listing(near, ', ')}" if near else "kmeter gpus lists every card"
+        if "/" in name or name.endswith(".json"):
+            hint = "There is no such file either; kmeter gpus lists every card"
         return UnknownTargetError(f"no card is called {quoted(name)}", hint)
 
     def _nearest(self, name: str) -> list[str]:

@@ -78,10 +78,14 @@ def _headline(report: LaunchReport, assumed_for: str) -> Iterator[RenderableType
         yield Text("registers are not given (--regs), so they limit nothing here", style="dim")
 
 
+def _blocks(count: int) -> str:
+    return "1 block" if count == 1 else f"{count} blocks"
+
+
 def _verdict(found: Occupancy) -> Iterator[RenderableType]:
     yield Text.assemble(
         (f"{percent(found.fraction)} occupancy", f"bold {_colour(found.fraction)}"),
-        f": {found.blocks_per_sm} blocks, {found.active_warps_per_sm} of "
+        f": {_blocks(found.blocks_per_sm)}, {found.active_warps_per_sm} of "
         f"{found.max_warps_per_sm} warps per SM, limited by {limiters_text(found)}",
     )
 
@@ -180,7 +184,7 @@ def cliff_text(cliff: Cliff) -> str:
     changes = " and ".join(change_text(change) for change in cliff.changes)
     before, after = cliff.before, cliff.after
     text = (
-        f"{changes}: {before.blocks_per_sm} → {after.blocks_per_sm} blocks, "
+        f"{changes}: {before.blocks_per_sm} → {_blocks(after.blocks_per_sm)}, "
         f"{percent(before.fraction)} → {percent(after.fraction)}"
     )
     if any(change.resource == "registers" for change in cliff.changes):
@@ -206,7 +210,7 @@ def _headroom_text(report: LaunchReport) -> str:
         parts.append(f"{room.registers_per_thread} registers")
     if room.shared_bytes is not None:
         parts.append(f"{size(room.shared_bytes)} shared memory")
-    return f"room: up to {' or '.join(parts)} keeps {report.occupancy.blocks_per_sm} blocks"
+    return f"room: up to {' or '.join(parts)} keeps {_blocks(report.occupancy.blocks_per_sm)}"
 
 
 def _bounds(report: LaunchReport) -> list[RenderableType]:
@@ -247,7 +251,7 @@ def waves_text(found: Waves) -> str:
     """``133 blocks: 2 waves, the last 1/132 full, wave efficiency 50.4 %``."""
     last = round(found.last_wave_fraction * found.blocks_per_wave)
     text = (
-        f"{found.grid} blocks: {found.waves} {'wave' if found.waves == 1 else 'waves'} "
+        f"{_blocks(found.grid)}: {found.waves} {'wave' if found.waves == 1 else 'waves'} "
         f"of {found.blocks_per_wave}, the last {last}/{found.blocks_per_wave} full, "
         f"wave efficiency {percent(found.efficiency)}"
     )

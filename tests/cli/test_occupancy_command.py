@@ -119,7 +119,9 @@ def test_a_refused_launch_is_an_answer(run: Run, arguments: tuple[str, ...], cau
 
 def test_require_is_a_gate(run: Run) -> None:
     assert run(*PLAIN, "--require", "50%").code == ExitCode.OK
-    assert run(*PLAIN, "--require", "0.7").code == ExitCode.GATE_FAILED
+    failed = run(*PLAIN, "--require", "0.7")
+    assert failed.code == ExitCode.GATE_FAILED
+    assert failed.err == "kmeter: 66.7 % occupancy is below the 70 % of --require\n"
     assert run(*PLAIN, "--require", "90%", "--json").code == ExitCode.GATE_FAILED
 
 

@@ -61,6 +61,11 @@ def test_files_are_written_whole(run: Run, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.svg"]
 
 
+def test_a_name_cannot_move_the_cursor(run: Run) -> None:
+    done = run("roofline", "-d", "h100-sxm", "--point", "a\x1b[2Jb,flop=1,bytes=1,time=1")
+    assert (done.code, "\x1b" in done.out, "a?[2Jb" in done.out) == (0, False, True)
+
+
 def test_the_outermost_amounts_that_can_be_written_are_drawn(run: Run, tmp_path: Path) -> None:
     widest = ("--ai", "1e-30", "--ai", "1e30", "--point", "k,flop=1e30,bytes=1e-30,time=1e-30")
     done = run("roofline", "-d", "h100-sxm", *widest, "--svg", str(tmp_path / "r.svg"))

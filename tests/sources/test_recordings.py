@@ -58,6 +58,12 @@ def test_only_a_card_of_this_machine_is_recorded(kmeter: Kmeter, tmp_path: Path)
     assert "only a card of this machine" in finished.err
 
 
+def test_a_file_that_is_not_there_is_said_to_be_none(run: Run) -> None:
+    failed = run("info", "-d", "card.json")
+    assert failed.code == ExitCode.USAGE
+    assert failed.err.startswith("kmeter: no card is called 'card.json'. There is no such file")
+
+
 @pytest.mark.parametrize("name", ["1", "cuda:1", FakeGpu(number=2).uuid, FakeGpu(number=2).bus_id])
 def test_the_card_that_is_named_is_recorded(kmeter: Kmeter, tmp_path: Path, name: str) -> None:
     path = tmp_path / "second.json"
