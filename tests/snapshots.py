@@ -33,6 +33,7 @@ def drawn(
     out = io.StringIO()
     options: dict[str, Any] = {
         "width": width,
+        "height": 24,
         "force_terminal": colour,
         "color_system": "standard" if colour else None,
     }

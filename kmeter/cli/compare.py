@@ -30,7 +30,8 @@ def compare(
     from kmeter.cli.roofline import parse_intensity, units_named
     from kmeter.model.comparison import comparison
     from kmeter.sources import open_device
-    from kmeter.views.compare import ComparisonView, comparison_document
+    from kmeter.views.compare import ComparisonView
+    from kmeter.views.compare_json import comparison_document
 
     units = units_named([dtype])
     if len(units) != 1:

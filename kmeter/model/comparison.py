@@ -38,6 +38,8 @@ class Contender(NamedTuple):
 
 
 SECONDS_PER_HOUR = 3600
+NO_POWER_LIMIT = "its power limit is unknown"
+NO_PRICE = "no price is given"
 
 
 class Comparison(NamedTuple):
@@ -46,6 +48,11 @@ class Comparison(NamedTuple):
     unit: str
     intensities: tuple[float, ...]
     contenders: tuple[Contender, ...]
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether any of them has a price."""
+        return any(contender.cost_per_hour for contender in self.contenders)
 
     def relative(self, contender: Contender, index: int) -> float | None:
         """Attainable over the first contender's, at an intensity."""

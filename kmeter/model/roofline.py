@@ -10,6 +10,10 @@ from enum import StrEnum
 from kmeter.errors import UsageError
 from kmeter.model.device import Device, Quantity, Source
 from kmeter.model.peaks import Peaks
+from kmeter.units import quoted
+
+_ROUNDING = 1e-9
+"""What the arithmetic may put a point above the roof it lies on."""
 
 
 class Bound(StrEnum):
@@ -58,7 +62,7 @@ class KernelPoint:
         """A point from what a kernel did: FLOP, bytes of DRAM traffic, seconds."""
         for what, amount in (("flop", flop), ("bytes", bytes_moved), ("time", seconds)):
             if not (math.isfinite(amount) and amount > 0):
-                raise UsageError(f"point {name!r}: {what} must be above 0, not {amount:g}")
+                raise UsageError(f"point {quoted(name)}: {what} must be above 0, not {amount:g}")
         return cls(name, flop / bytes_moved, flop / seconds, bytes_moved / seconds)
 
 
@@ -82,7 +86,7 @@ class Placed:
     @property
     def above_roof(self) -> bool:
         """Faster than the roof allows: the counts or the clocks are not what they seem."""
-        return self.fraction_of_roof is not None and self.fraction_of_roof > 1
+        return self.fraction_of_roof is not None and self.fraction_of_roof > 1 + _ROUNDING
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,12 @@ class Roofline:
     memory: Roof
     compute: Roof
     others: tuple[Roof, ...] = ()
+    unknown: tuple[Roof, ...] = ()
+    """Asked for, but without a rate: each with its reason."""
 
     @property
     def roofs(self) -> tuple[Roof, ...]:
-        """Every roof, the two that judge first."""
+        """Every roof that can be drawn, the two that judge first."""
         return (self.memory, self.compute, *self.others)
 
     @property
@@ -127,7 +133,8 @@ def roofline(
     """The roofline of a device: DRAM and the first unit judge, further units are drawn beside.
 
     ``dram_bytes_per_s`` and ``flop_per_s`` replace the derived peaks (of the first unit).
-    Raises UsageError where a judging roof is unknown, naming the option that gives it.
+    Raises UsageError where a judging roof is unknown, naming the option that gives it; a further
+    one without a rate is kept apart, with its reason.
     """
     memory = Roof("DRAM", Bound.MEMORY, _given_or(dram_bytes_per_s, found.dram_bytes_per_s))
     first, *others = [Roof(unit, Bound.COMPUTE, found.flop_per_s[unit]) for unit in units]
@@ -135,7 +142,8 @@ def roofline(
     _demand(device, memory, "--peak-bw GB/s")
     _demand(device, compute, "--peak-tflops TF")
     known = tuple(roof for roof in others if roof.rate.value is not None)
-    return Roofline(device, memory, compute, known)
+    unknown = tuple(roof for roof in others if roof.rate.value is None)
+    return Roofline(device, memory, compute, known, unknown)
 
 
 def _given_or(value: float | None, derived: Quantity) -> Quantity:

@@ -13,12 +13,13 @@ _DOT = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Canvas:
-    """``width`` x ``height`` cells; (0, 0) is the upper left. What comes later lies on top."""
+    """``width`` x ``height`` cells; (0, 0) is the upper left. Words lie over lines."""
 
     def __init__(self, width: int, height: int, *, ascii_only: bool = False) -> None:
         self.width, self.height, self.ascii_only = width, height, ascii_only
         self._dots = [[0] * width for _ in range(height)]
-        self._cells: list[list[str]] = [[""] * width for _ in range(height)]
+        self._strokes: list[list[str]] = [[""] * width for _ in range(height)]
+        self._words: list[list[str]] = [[""] * width for _ in range(height)]
         self._styles = [[""] * width for _ in range(height)]
 
     def write(self, column: int, row: int, text: str, style: str = "") -> None:
@@ -27,19 +28,21 @@ class Canvas:
             return
         for at, character in enumerate(text, start=column):
             if 0 <= at < self.width:
-                self._cells[row][at] = character
+                self._words[row][at] = character
                 self._styles[row][at] = style
 
     def is_free(self, column: int, row: int, length: int) -> bool:
         """Whether ``length`` cells of a row are there, with neither words nor lines in them."""
+        cells = slice(column, column + length)
+        return self.is_unwritten(column, row, length) and not (
+            any(self._dots[row][cells]) or any(self._strokes[row][cells])
+        )
+
+    def is_unwritten(self, column: int, row: int, length: int) -> bool:
+        """Whether ``length`` cells of a row are there, without words: a line may pass."""
         if not (0 <= row < self.height and column >= 0 and column + length <= self.width):
             return False
-        cells = slice(column, column + length)
-        return not any(self._cells[row][cells]) and not any(self._dots[row][cells])
-
-    def at(self, column: int, row: int) -> str:
-        """The character that was written to a cell; empty where none was."""
-        return self._cells[row][column]
+        return not any(self._words[row][column : column + length])
 
     def line(self, start: tuple[float, float], end: tuple[float, float], style: str = "") -> None:
         """A straight line between two points, in cells and fractions of them."""
@@ -64,7 +67,10 @@ class Canvas:
         upright = int(start[0]) == int(end[0])
         character = "-" if flat else "|" if upright else "/" if end[1] < start[1] else "\\"
         for x, y in _points(start, end, self._steps(start, end, 1, 1)):
-            self.write(int(x), int(y), character, style)
+            column, row = int(x), int(y)
+            if 0 <= column < self.width and 0 <= row < self.height:
+                self._strokes[row][column] = character
+                self._styles[row][column] = style
 
     @staticmethod
     def _steps(start: tuple[float, float], end: tuple[float, float], per_x: int, per_y: int) -> int:
@@ -81,7 +87,8 @@ class Canvas:
 
     def _character(self, column: int, row: int) -> str:
         dots = self._dots[row][column]
-        return self._cells[row][column] or (chr(_BRAILLE + dots) if dots else " ")
+        line = self._strokes[row][column] or (chr(_BRAILLE + dots) if dots else " ")
+        return self._words[row][column] or line
 
 
 def _points(

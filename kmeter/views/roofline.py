@@ -32,6 +32,8 @@ class RooflineView:
         yield Text.assemble((device.name, "bold"), f" {_of_compute_capability(line)}")
         for roof in line.roofs:
             yield indented(f"{roof_text(roof)}, {source_text(line, roof)}")
+        for roof in line.unknown:
+            yield indented(f"{label(roof.name)} {UNKNOWN}, {roof.rate.reason}")
         yield indented(f"ridge at {number(line.ridge)} {_intensity_unit(line)}")
         yield ""
         yield RooflinePlot([line], self.placed)

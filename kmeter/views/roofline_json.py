@@ -14,7 +14,7 @@ def roofline_document(line: Roofline, placed: Sequence[Placed]) -> dict[str, Any
     return {
         "schema": "kmeter.roofline/1",
         "device": device_document(line.device),
-        "roofs": [roof_document(roof) for roof in line.roofs],
+        "roofs": [roof_document(roof) for roof in (*line.roofs, *line.unknown)],
         "ridge_flop_per_byte": line.ridge,
         "points": [point_document(item) for item in placed],
     }
@@ -45,7 +45,7 @@ def roof_document(roof: Roof) -> dict[str, Any]:
 
 def point_document(placed: Placed) -> dict[str, Any]:
     """A point; what a point that was not timed did not reach is null."""
-    timed = placed.point.flop_per_s is not None
+    reason = None if placed.point.flop_per_s is not None else "not timed"
     return {
         "name": placed.point.name,
         "arithmetic_intensity": placed.point.arithmetic_intensity,
@@ -53,19 +53,25 @@ def point_document(placed: Placed) -> dict[str, Any]:
         "bound": placed.bound,
         "roof": placed.roof.name,
         "flop_per_s": placed.point.flop_per_s,
+        "flop_per_s_reason": reason,
         "bytes_per_s": placed.point.bytes_per_s,
+        "bytes_per_s_reason": reason,
         "fraction_of_roof": placed.fraction_of_roof,
-        "fraction_of_roof_reason": None if timed else "not timed",
+        "fraction_of_roof_reason": reason,
         "above_roof": placed.above_roof,
     }
 
 
+CSV_COLUMNS = (
+    "name", "arithmetic_intensity", "attainable_flop_per_s", "bound", "roof", "flop_per_s",
+    "bytes_per_s", "fraction_of_roof", "above_roof",
+)  # fmt: skip
+
+
 def points_csv(placed: Iterable[Placed]) -> str:
-    """One row a point, under the names of the JSON document."""
-    rows = [point_document(item) for item in placed]
+    """One row a point, under the names of the JSON document; reasons are left to that."""
     out = io.StringIO()
-    columns = list(rows[0]) if rows else ["name"]
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer = csv.DictWriter(out, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(point_document(item) for item in placed)
     return out.getvalue()

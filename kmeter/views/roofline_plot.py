@@ -36,6 +36,8 @@ class RooflinePlot:
     rooflines: Sequence[Roofline]
     """More than one are overlaid, each in a style and with a number of its own."""
     placed: Sequence[Placed] = ()
+    numbers: Sequence[int] = ()
+    """What each of several rooflines is called in the caller's table."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -53,15 +55,13 @@ class RooflinePlot:
     def _draw(self, drawing: "_Drawing") -> None:
         for index, line in enumerate(self.rooflines):
             drawing.roofs(line, _STYLES[index % len(_STYLES)])
-        for index, line in enumerate(self.rooflines):
-            drawing.labels(line, _STYLES[index % len(_STYLES)], self._tag(index))
-        if len(self.rooflines) == 1:
-            drawing.ridge(self.rooflines[0])
         for index, placed in enumerate(self.placed):
             drawing.point(placed, mark(index))
-
-    def _tag(self, index: int) -> str:
-        return f"{index + 1} " if len(self.rooflines) > 1 else ""
+        for index, line in enumerate(self.rooflines):
+            tag = str(self.numbers[index]) if self.numbers else ""
+            drawing.labels(line, _STYLES[index % len(_STYLES)], tag)
+        if len(self.rooflines) == 1:
+            drawing.ridge(self.rooflines[0])
 
 
 def mark(index: int) -> str:
@@ -81,8 +81,9 @@ def height_of(placed: Placed) -> float:
 def frame_of(rooflines: Sequence[Roofline], placed: Sequence[Placed]) -> Frame:
     """The powers of two around every ridge and intensity, and the rates that occur there."""
     ridges = [line.ridge for line in rooflines]
+    further = [4 * ridge(line.memory, roof) for line in rooflines for roof in line.others]
     points = [item.point.arithmetic_intensity for item in placed]
-    low, high = powers_around([min(ridges) / 64, max(ridges) * 8, *points], 2)
+    low, high = powers_around([min(ridges) / 64, max(ridges) * 8, *further, *points], 2)
     roofs = [roof for line in rooflines for roof in line.roofs]
     tops = [roof.at(1) for roof in roofs if roof.bound is Bound.COMPUTE]
     bottoms = [line.memory.at(low) for line in rooflines]
@@ -114,7 +115,7 @@ class _Drawing:
     def roofs(self, line: Roofline, style: str) -> None:
         high = self.frame.intensities[1]
         flat = (line.compute, *line.others)
-        low, top = self._slope_low(line), max(ridge(line.memory, roof) for roof in flat)
+        low, top = self._slope_ends(line)
         self._line((low, line.memory.at(low)), (top, line.memory.at(top)), style)
         for roof in flat:
             self._line((ridge(line.memory, roof), roof.at(1)), (high, roof.at(1)), style)
@@ -122,34 +123,54 @@ class _Drawing:
     def labels(self, line: Roofline, style: str, tag: str) -> None:
         for roof in (line.compute, *line.others):
             self._label_flat(roof, ridge(line.memory, roof), tag, style)
-        self._label_slope(line.memory, self._slope_low(line), tag, style)
+        self._label_slope(line.memory, self._slope_ends(line), tag, style)
 
-    def _slope_low(self, line: Roofline) -> float:
-        """Where the memory roof enters the drawing."""
-        return max(self.frame.intensities[0], self.frame.rates[0] / line.memory.at(1))
+    def _slope_ends(self, line: Roofline) -> tuple[float, float]:
+        """Where the memory roof enters the drawing, and where it meets the highest roof."""
+        low = max(self.frame.intensities[0], self.frame.rates[0] / line.memory.at(1))
+        return low, max(ridge(line.memory, roof) for roof in (line.compute, *line.others))
 
     def _line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         self.canvas.line(self.place(*start), self.place(*end), style)
 
     def _label_flat(self, roof: Roof, intensity: float, tag: str, style: str) -> None:
-        text = f"{tag}{roof_text(roof)}"
         row = int(self.place(intensity, roof.at(1))[1])
-        column = self.canvas.width - len(text)
-        for at in (row - 1, row + 1, row - 2, row + 2):
-            if self.canvas.is_free(column, at, len(text)):
-                self.canvas.write(column, at, text, style)
-                return
+        for text in _wordings(roof, tag):
+            column = self.canvas.width - len(text)
+            for at in (row - 1, row + 1, row - 2, row + 2):
+                if self.canvas.is_free(column - 1, at, len(text) + 1):
+                    self.canvas.write(column, at, text, style)
+                    return
+        self._number_line(roof, (self.frame.intensities[1], intensity), tag, style)
 
-    def _label_slope(self, roof: Roof, low: float, tag: str, style: str) -> None:
-        text = f"{tag}{roof_text(roof)}"
-        for share in (0.35, 0.25, 0.45, 0.15, 0.55, 0.05):
-            intensity = low * (self.frame.intensities[1] / low) ** share
-            x, y = self.place(intensity, roof.at(intensity))
-            for column in (int(x) + 3, int(x) - 2 - len(text)):
-                row = int(y) + (1 if column > x else -1)
+    def _label_slope(self, roof: Roof, ends: tuple[float, float], tag: str, style: str) -> None:
+        for text in _wordings(roof, tag):
+            for column, row in self._beside_slope(roof, ends, len(text)):
                 if self.canvas.is_free(column, row, len(text)):
                     self.canvas.write(column, row, text, style)
                     return
+        self._number_line(roof, ends, tag, style)
+
+    def _beside_slope(
+        self, roof: Roof, ends: tuple[float, float], length: int
+    ) -> Iterator[tuple[int, int]]:
+        """Places for a label below the slope to its right, or above to its left."""
+        low, high = ends[0], self.frame.intensities[1]
+        for share in (0.35, 0.25, 0.45, 0.15, 0.55, 0.05):
+            intensity = low * (high / low) ** share
+            if intensity < ends[1]:
+                x, y = map(int, self.place(intensity, roof.at(intensity)))
+                yield x + 3, y + 1
+                yield x - 2 - length, y - 1
+
+    def _number_line(self, roof: Roof, ends: tuple[float, float], tag: str, style: str) -> None:
+        """Where no label found room: the number of the roofline on the line itself."""
+        for step in range(1, 20):
+            intensity = ends[0] * (ends[1] / ends[0]) ** (step / 20)
+            column, row = map(int, self.place(intensity, roof.at(intensity)))
+            if tag and self.canvas.is_unwritten(column - 1, row, len(tag) + 2):
+                self.canvas.write(column, row, tag, style)
+                return
 
     def ridge(self, line: Roofline) -> None:
         x, y = self.place(line.ridge, line.compute.at(1))
@@ -157,20 +178,30 @@ class _Drawing:
         for row in range(int(y) + 1, self.canvas.height):
             if self.canvas.is_free(int(x), row, 1):
                 self.canvas.write(int(x), row, dots, "dim")
-        self.canvas.write(int(x), int(y), corner, "bold")
-        text = f"ridge {number(line.ridge)}"
-        column = (
-            int(x) + 2 if int(x) + 2 + len(text) <= self.canvas.width else int(x) - len(text) - 1
-        )
-        self.canvas.write(column, self.canvas.height - 1, text, "dim")
+        if self.canvas.is_unwritten(int(x), int(y), 1):
+            self.canvas.write(int(x), int(y), corner, "bold")
+        self._label_ridge(int(x), f"ridge {number(line.ridge)}")
+
+    def _label_ridge(self, x: int, text: str) -> None:
+        for row in range(self.canvas.height - 1, 0, -1):
+            for column in (x + 2, x - len(text) - 1):
+                if self.canvas.is_free(column, row, len(text)):
+                    self.canvas.write(column, row, text, "dim")
+                    return
 
     def point(self, placed: Placed, letter: str) -> None:
         x, y = self.place(placed.point.arithmetic_intensity, height_of(placed))
-        column, row = int(x), int(y)
-        taken = self.canvas.at(column, row)
-        shared = len(taken) == 1 and (taken in ascii_letters or taken == MANY)
+        shared = not self.canvas.is_unwritten(int(x), int(y), 1)
         style = "bold reverse red" if placed.above_roof else "bold reverse"
-        self.canvas.write(column, row, MANY if shared else letter, style)
+        self.canvas.write(int(x), int(y), MANY if shared else letter, style)
+
+
+def _wordings(roof: Roof, tag: str) -> tuple[str, ...]:
+    """What may stand beside a roof, in the order of preference; a rate is also in the heading."""
+    if tag:
+        return (f"{tag} {roof_text(roof)}",)
+    unit = "B/s" if roof.bound is Bound.MEMORY else f"{operation(roof.name)}/s"
+    return roof_text(roof), si(roof.rate.value, unit)
 
 
 def roof_text(roof: Roof) -> str:

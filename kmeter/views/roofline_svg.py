@@ -1,7 +1,7 @@
 """The roofline as an SVG picture for a paper or a README: light, dark, or as its reader prefers."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import atan2, degrees
+from math import atan2, degrees, hypot
 from xml.sax.saxutils import escape
 
 from kmeter.model.compute_units import operation
@@ -9,35 +9,11 @@ from kmeter.model.roofline import Placed, Roof, Roofline
 from kmeter.units import number, percent, si
 from kmeter.views.log_axis import LogAxis, decade, power_of_two
 from kmeter.views.roofline_plot import frame_of, height_of, roof_text
+from kmeter.views.roofline_theme import stylesheet
 
 WIDTH, LEFT, RIGHT, TOP, PLOT = 880, 132, 32, 84, 420
-LEGEND_ROW, LEGEND_COLUMNS = 20, 2
+LEGEND_ROW, LEGEND_COLUMNS, LEGEND_LEFT = 20, 2, 40
 _LONGEST_NAME = 26
-
-_LIGHT = {
-    "paper": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "grid": "#e6e9ed",
-    "roof": "#0969da", "other": "#8250df", "point": "#1a7f37", "above": "#cf222e",
-}  # fmt: skip
-_DARK = {
-    "paper": "#0d1117", "ink": "#e6edf3", "soft": "#9198a1", "grid": "#262c36",
-    "roof": "#4493f8", "other": "#ab7df8", "point": "#3fb950", "above": "#f85149",
-}  # fmt: skip
-
-_STYLE = """
-text { font-family: system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; fill: INK; }
-.paper { fill: PAPER; } .title { font-size: 19px; font-weight: 600; }
-.sub, .axis, .tick, .legend { font-size: 13px; } .sub, .tick { fill: SOFT; }
-.legend-soft { font-size: 13px; fill: SOFT; }
-.grid { stroke: GRID; } .frame { stroke: SOFT; fill: none; }
-.roof { stroke: ROOF; stroke-width: 2.6; fill: none; stroke-linejoin: round; }
-.other { stroke: OTHER; stroke-width: 2; fill: none; stroke-dasharray: 7 4; }
-.roof-name { font-size: 13px; fill: ROOF; font-weight: 600; }
-.other-name { font-size: 13px; fill: OTHER; }
-.ridge { stroke: SOFT; stroke-dasharray: 2 4; }
-.point { fill: POINT; stroke: PAPER; stroke-width: 1.5; } .above { fill: ABOVE; }
-.to-roof { stroke: POINT; stroke-opacity: .45; } .mark { font-size: 11px; font-weight: 700; }
-.above-text { fill: ABOVE; font-weight: 600; }
-"""
 
 
 def roofline_svg(line: Roofline, placed: Sequence[Placed], theme: str = "auto") -> str:
@@ -50,22 +26,9 @@ def roofline_svg(line: Roofline, placed: Sequence[Placed], theme: str = "auto") 
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" role="img">\n'
         f"<title>{escape(picture.title)}</title>\n"
-        f"<style>{_style(theme)}</style>\n"
+        f"<style>{stylesheet(theme)}</style>\n"
         f'<rect class="paper" width="{WIDTH}" height="{height}"/>\n{body}\n</svg>\n'
     )
-
-
-def _style(theme: str) -> str:
-    if theme == "auto":
-        return f"{_painted(_LIGHT)}@media (prefers-color-scheme: dark) {{{_painted(_DARK)}}}"
-    return _painted(_DARK if theme == "dark" else _LIGHT)
-
-
-def _painted(colours: dict[str, str]) -> str:
-    style = _STYLE
-    for name, colour in colours.items():
-        style = style.replace(f" {name.upper()};", f" {colour};")
-    return style
 
 
 class _Picture:
@@ -77,7 +40,7 @@ class _Picture:
         self.x = LogAxis(*self.frame.intensities, WIDTH - LEFT - RIGHT)
         self.y = LogAxis(*self.frame.rates, PLOT)
         self.unit = operation(line.compute.name)
-        self._numbers = [self._dot(item) for item in placed]
+        self._taken = [self._dot(item) for item in placed]
         self.title = f"Roofline of {line.device.name}"
 
     def parts(self) -> Iterator[str]:
@@ -140,7 +103,9 @@ class _Picture:
 
     def _flat_name(self, roof: Roof, style: str) -> str:
         _, y = self.place(self.frame.intensities[1], roof.at(1))
-        return _text(WIDTH - RIGHT - 8, y - 8, roof_text(roof), style, "end")
+        right, text = WIDTH - RIGHT - 8, roof_text(roof)
+        self._taken += [(right - 7.5 * at, y - 8) for at in range(0, len(text), 2)]
+        return _text(right, y - 8, text, style, "end")
 
     def _slope_name(self, roof: Roof, start: float) -> str:
         """Along the slope, above it, at its angle: points lie below."""
@@ -155,40 +120,49 @@ class _Picture:
         )
 
     def _points(self) -> Iterator[str]:
+        marks = [self._beside(*self._at(item)) for item in self.placed]
+        for item, (x1, y1) in zip(self.placed, marks, strict=True):
+            x, y = self._at(item)
+            if hypot(x1 - x, y1 - 4 - y) > _NEAREST:
+                yield f'<path class="leader" d="M{x:.1f} {y:.1f}L{x1:.1f} {y1 - 4:.1f}"/>'
         for item in self.placed:
-            x, y = self.place(item.point.arithmetic_intensity, height_of(item))
+            x, y = self._at(item)
             style = "point above" if item.above_roof else "point"
             if item.point.flop_per_s is not None and not item.above_roof:
                 _, roof = self.place(item.point.arithmetic_intensity, item.attainable_flop_per_s)
                 yield f'<path class="to-roof" d="M{x:.1f} {y:.1f}V{roof:.1f}"/>'
             yield f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="5.5"/>'
-        for index, item in enumerate(self.placed, start=1):
-            x, y = self.place(item.point.arithmetic_intensity, height_of(item))
-            yield _text(*self._beside(x, y), str(index), "mark", "middle")
+        for index, mark in enumerate(marks, start=1):
+            yield _text(*mark, str(index), "mark", "middle")
+
+    def _at(self, item: Placed) -> tuple[float, float]:
+        return self.place(item.point.arithmetic_intensity, height_of(item))
 
     def _dot(self, item: Placed) -> tuple[float, float]:
-        x, y = self.place(item.point.arithmetic_intensity, height_of(item))
+        x, y = self._at(item)
         return x, y + 4
 
     def _beside(self, x: float, y: float) -> tuple[float, float]:
-        """The nearest place for a point's number where no other number stands."""
-        around = [(x + r * dx, y + 4 + r * dy) for r in (14, 24, 36, 50) for dx, dy in _DIRECTIONS]
-        free = (place for place in around if not any(map(_near(place), self._numbers)))
+        """The nearest place for a point's number where no other number, point or name stands."""
+        around = [(x + r * dx, y + 4 + r * dy) for r in _DISTANCES for dx, dy in _DIRECTIONS]
+        inside = [place for place in around if _in_plot(*place)]
+        free = (place for place in inside if not any(map(_near(place), self._taken)))
         chosen = next(free, around[0])
-        self._numbers.append(chosen)
+        self._taken.append(chosen)
         return chosen
 
     def _legend(self) -> Iterator[str]:
         top = TOP + PLOT + 84
-        width = (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS
+        width = (WIDTH - LEGEND_LEFT - RIGHT) / LEGEND_COLUMNS
         rows = -(-len(self.placed) // LEGEND_COLUMNS)
         for index, item in enumerate(self.placed):
-            x = LEFT + width * (index // rows)
+            x = LEGEND_LEFT + width * (index // rows)
             y = top + LEGEND_ROW * (index % rows)
             name = _shortened(item.point.name)
             yield (
-                f'<text class="legend" x="{x:.0f}" y="{y}"><tspan class="mark">{index + 1}</tspan>'
-                f'<tspan dx="8">{escape(name)}</tspan>{self._verdict(item)}</text>'
+                f'<text class="mark" x="{x:.0f}" y="{y}" text-anchor="end">{index + 1}</text>'
+                f'<text class="legend" x="{x + 8:.0f}" y="{y}">{escape(name)}'
+                f"{self._verdict(item)}</text>"
             )
 
     def _verdict(self, item: Placed) -> str:
@@ -205,6 +179,8 @@ def _shortened(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 9]}…{name[-8:]}"
 
 
+_NEAREST = 16
+_DISTANCES = (14, 24, 36, 50, 66, 84)
 _DIRECTIONS = (
     (0.7, 0.7),
     (0.9, 0),
@@ -215,6 +191,10 @@ _DIRECTIONS = (
     (0.7, -0.7),
     (-0.7, -0.7),
 )
+
+
+def _in_plot(x: float, y: float) -> bool:
+    return LEFT + 10 < x < WIDTH - RIGHT - 10 and TOP + 14 < y < TOP + PLOT - 6
 
 
 def _near(one: tuple[float, float]) -> Callable[[tuple[float, float]], bool]:

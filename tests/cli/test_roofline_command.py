@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from running import Run
@@ -71,6 +72,22 @@ def test_the_outermost_amounts_that_can_be_written_are_drawn(run: Run, tmp_path:
     done = run("roofline", "-d", "h100-sxm", *widest, "--svg", str(tmp_path / "r.svg"))
     assert (done.code, done.err) == (0, "")
     assert "AI 1e+30: compute-bound" in done.out
+
+
+def test_a_name_moves_no_cursor_and_breaks_no_file(run: Run, tmp_path: Path) -> None:
+    svg, csv = tmp_path / "r.svg", tmp_path / "r.csv"
+    point = "a\x1b[31m\x01\udcffb\n,flop=1e9,bytes=1e9,time=1ms"
+    done = run(*H100, "--point", point, "--svg", str(svg), "--csv", str(csv))
+    assert done.code == ExitCode.OK
+    assert "A a?[31m??b " in done.out
+    ElementTree.parse(svg)
+    assert csv.read_text().splitlines()[1].startswith("a?[31m??b,")
+
+
+def test_a_further_unit_that_a_card_lacks_is_told(run: Run) -> None:
+    done = run(*H100, "--dtype", "fp32,fp4", COLUMNS="100")
+    assert done.code == ExitCode.OK
+    assert "fp4 tensor –, " in done.out
 
 
 @pytest.mark.parametrize(

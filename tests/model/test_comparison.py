@@ -14,6 +14,7 @@ def test_relative_per_watt_and_per_dollar() -> None:
     assert h100.per_watt(0) == pytest.approx(0.33 * 3.35232e12 / 700)
     assert h100.per_cost(0) == pytest.approx(0.33 * 3.35232e12 * 3600 / 2.69)
     assert a100.per_cost(0) is None
+    assert found.is_priced
 
 
 def test_what_is_unknown_stays_unknown() -> None:

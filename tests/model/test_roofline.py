@@ -74,9 +74,19 @@ def test_an_unknown_roof_asks_for_the_option_that_gives_it() -> None:
     assert line.memory.rate.source is Source.GIVEN
 
 
-def test_further_units_are_drawn_where_they_are_known() -> None:
+def test_further_units_are_drawn_where_they_are_known_and_kept_with_a_reason_where_not() -> None:
     line = h100("fp32", "bf16_tensor", "fp4_tensor")
     assert [roof.name for roof in line.roofs] == ["DRAM", "fp32", "bf16_tensor"]
+    assert [(roof.name, roof.rate.value) for roof in line.unknown] == [("fp4_tensor", None)]
+    assert "fp4" in line.unknown[0].rate.reason
+
+
+@given(flop=st.floats(1e-3, 1e15), moved=st.floats(1e-3, 1e15))
+def test_rounding_puts_no_point_above_the_roof_it_lies_on(flop: float, moved: float) -> None:
+    line = h100()
+    seconds = max(flop / line.compute.at(1), moved / line.memory.at(1))
+    assert not line.place(KernelPoint.timed("k", flop, moved, seconds)).above_roof
+    assert line.place(KernelPoint.timed("k", flop, moved, seconds / 1.001)).above_roof
 
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))

@@ -39,6 +39,10 @@ def test_a_place_is_free_until_something_stands_there() -> None:
     assert not canvas.is_free(2, 0, 3)
     assert not canvas.is_free(6, 1, 3)
     assert not canvas.is_free(0, 2, 1)
+    canvas.line((0, 1), (7, 1))
+    assert not canvas.is_free(0, 1, 2)
+    assert canvas.is_unwritten(0, 1, 2)
+    assert not canvas.is_unwritten(7, 1, 2)
 
 
 def test_an_axis_places_decades_evenly() -> None:

@@ -3,19 +3,23 @@
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from devices import A100_SXM, H100_SXM
+from devices import A100_SXM, H100_SXM, UNKNOWN_MEMORY
 from snapshots import check_snapshot, drawn
 
 from kmeter.model.comparison import comparison
 from kmeter.model.peaks import peaks
 from kmeter.model.roofline import KernelPoint, Placed, Roofline, roofline
-from kmeter.views.compare import ComparisonView, comparison_document
+from kmeter.views.compare import ComparisonView
+from kmeter.views.compare_json import comparison_document
 from kmeter.views.roofline import RooflineView, shortened
 from kmeter.views.roofline_json import points_csv, roofline_document
-from kmeter.views.roofline_svg import roofline_svg
+from kmeter.views.roofline_svg import RIGHT, WIDTH, roofline_svg
 
 LINE = roofline(H100_SXM, peaks(H100_SXM), ("fp32", "bf16_tensor"))
 FEW = [
@@ -73,6 +77,63 @@ def test_a_shortened_name_keeps_both_ends(length: int) -> None:
     assert name.endswith("last")
 
 
+def test_an_unknown_roof_is_told_with_its_reason() -> None:
+    line = roofline(H100_SXM, peaks(H100_SXM), ("fp32", "fp4_tensor"))
+    assert "fp4 tensor –, " in drawn(RooflineView(line, ALONE), 100)
+    roof = roofline_document(line, ALONE)["roofs"][-1]
+    assert roof["flop_per_s"] is None
+    assert "fp4" in roof["flop_per_s_reason"]
+
+
+def test_an_extreme_intensity_leaves_the_slope_its_label() -> None:
+    far = [LINE.place(KernelPoint("far", 1e9))]
+    rows = drawn(RooflineView(LINE, far), 120, ascii_mode=True).splitlines()
+    (label,) = (row for row in rows if "DRAM 3.352" in row and "|" in row)
+    assert "/" in label.split("DRAM")[0]
+
+
+@pytest.mark.parametrize("ascii_mode", [False, True], ids=["unicode", "ascii"])
+def test_each_of_many_rooflines_has_its_number_in_the_drawing(ascii_mode: bool) -> None:
+    devices = [H100_SXM._replace(sm_count=132 - 9 * n) for n in range(6)] + [H100_SXM]
+    text = drawn(ComparisonView(comparison(devices, "fp32", [1])), 80, ascii_mode=ascii_mode)
+    axis = "|" if ascii_mode else "│"
+    drawing = " ".join(row.partition(axis)[2] for row in text.splitlines())
+    for number in range(1, 8):
+        assert len(re.findall(rf"(?<![\d.]){number}(?![\d.])", drawing)) >= 2, number
+
+
+def test_a_card_keeps_its_number_where_one_before_it_is_unknown() -> None:
+    found = comparison([UNKNOWN_MEMORY, H100_SXM], "fp32", [1])
+    text = drawn(ComparisonView(found), 100)
+    assert "2 DRAM 3.352 TB/s" in text
+    assert "NVIDIA GB10: the driver reports no memory clock; its power limit is unknown" in text
+    unknown, known = comparison_document(found)["gpus"]
+    assert unknown["tdp_w_reason"] == "its power limit is unknown"
+    assert known["at"][0]["relative"] is None
+    assert known["at"][0]["relative_reason"].startswith("NVIDIA GB10: the driver reports")
+
+
+def names_without(document: Any, path: str = "") -> Iterator[str]:
+    """Every null of a document that has neither a sibling reason nor is one."""
+    if isinstance(document, list):
+        for item in document:
+            yield from names_without(item, path)
+    elif isinstance(document, dict):
+        for name, value in document.items():
+            told = document.get(f"{name}_reason") or document.get("reason")
+            if value is None and not told and "reason" not in name and name != "clock_hz":
+                yield f"{path}.{name}"
+            yield from names_without(value, f"{path}.{name}")
+
+
+def test_every_null_has_its_reason() -> None:
+    found = comparison([UNKNOWN_MEMORY, H100_SXM], "fp32", [1], {H100_SXM.target: 2.69})
+    assert not [
+        *names_without(comparison_document(found)),
+        *names_without(roofline_document(LINE, FEW)),
+    ]
+
+
 # ---- files ----------------------------------------------------------------------------------
 
 
@@ -100,7 +161,7 @@ def test_csv_is_read_back() -> None:
     rows = list(csv.DictReader(io.StringIO(points_csv(named))))
     assert rows[0]["name"] == 'a "b", c'
     assert float(rows[2]["fraction_of_roof"]) == pytest.approx(0.852, abs=1e-3)
-    assert points_csv([]).strip() == "name"
+    assert points_csv([]).startswith("name,arithmetic_intensity,")
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -118,6 +179,13 @@ def test_svg_is_well_formed_and_shows_every_point(placed: list[Placed], theme: s
     assert root.find(f"{SVG}title") is not None
     above = [dot for dot in root.findall(f"{SVG}circle") if "above" in dot.get("class", "")]
     assert len(above) == sum(item.above_roof for item in placed)
+
+
+def test_svg_draws_every_roof_inside_its_frame() -> None:
+    line = roofline(H100_SXM, peaks(H100_SXM), ("fp64", "fp8_tensor_sparse"))
+    for path in svg_of(line, ALONE).findall(f"{SVG}path"):
+        across = re.findall(r"[ML](-?[\d.]+)|H(-?[\d.]+)", path.get("d", ""))
+        assert all(0 <= float(x or h) <= WIDTH - RIGHT for x, h in across)
 
 
 def test_svg_escapes_names() -> None:
