@@ -1,13 +1,14 @@
 """``kmeter occupancy``: how much of an SM a launch fills, and what keeps it from more."""
 
 import sys
+from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
 from kmeter.errors import ExitCode, UsageError
-from kmeter.units import parse_fraction, parse_size, percent
+from kmeter.units import parse_fraction, parse_size, percent, quoted
 
 if TYPE_CHECKING:
     from kmeter.model.architecture import Architecture
@@ -145,9 +146,12 @@ def _launch(
 ) -> "Launch":
     from kmeter.model.launch import Launch
 
-    threads = _extent(block, "block")
+    sides = _sides(block, "block")
+    threads = prod(sides)
     if threads > 1024:
         raise UsageError(f"a block has at most 1024 threads, not {threads}")
+    if len(sides) == 3 and sides[2] > 64:
+        raise UsageError(f"a block has at most 64 threads in z, not {sides[2]}")
     if not 0 <= regs <= 255:
         raise UsageError(f"a thread has at most 255 registers, and no fewer than 0, not {regs}")
     if carveout is not None and not 0 <= carveout <= 100:
@@ -180,12 +184,14 @@ def _question(
         if value is not None and value < 1:
             raise UsageError(f"{option} is 1 or more, not {value}")
     layout = tuple(_positive(part, "--gpcs") for part in gpcs.split(",")) if gpcs else ()
-    known = sum(layout) or (device.sm_count if device else None)
+    count = sms if sms is not None else device.sm_count if device else None
+    if layout and count is not None and sum(layout) != count:
+        raise UsageError(f"--gpcs add up to {sum(layout)} SMs, and the GPU has {count}")
     return LaunchQuestion(
         launch=launch,
         min_blocks=min_blocks,
-        grid=_extent(grid, "grid") if grid is not None else None,
-        sm_count=sms if sms is not None else known,
+        grid=_blocks(grid) if grid is not None else None,
+        sm_count=count or sum(layout) or None,
         cluster_size=cluster,
         sms_per_gpc=layout,
     )
@@ -202,18 +208,30 @@ def _launch_bounds(text: str | None) -> tuple[int, int | None]:
     return numbers[0], numbers[1] if len(numbers) == 2 else None
 
 
-def _extent(text: str, what: str) -> int:
-    """``256``, ``16x16`` or ``8x8x4`` → how many there are in all."""
+_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+"""A grid's limits in x, y and z, for every compute capability from 3.0 on."""
+
+
+def _blocks(text: str) -> int:
+    sides = _sides(text, "grid")
+    for name, side, most in zip("xyz", sides, _MOST_BLOCKS, strict=False):
+        if side > most:
+            raise UsageError(f"a grid has at most {most} blocks in {name}, not {side}")
+    return prod(sides)
+
+
+def _sides(text: str, what: str) -> list[int]:
+    """``256``, ``16x16`` or ``8x8x4`` → how many there are in x, y and z."""
     sides = text.lower().replace("×", "x").split("x")
     if len(sides) > 3:
-        raise UsageError(f"{text!r}: a {what} has at most 3 dimensions")
-    product = 1
-    for side in sides:
-        product *= _positive(side, f"--{what}")
-    return product
+        raise UsageError(f"{quoted(text)}: a {what} has at most 3 dimensions")
+    return [_positive(side, f"--{what}") for side in sides]
 
 
 def _positive(text: str, option: str) -> int:
-    if not text.strip().isascii() or not text.strip().isdecimal() or int(text) < 1:
-        raise UsageError(f"{option} takes whole numbers of 1 or more, not {text!r}")
-    return int(text)
+    digits = text.strip()
+    if not digits.isascii() or not digits.isdecimal() or not digits.strip("0"):
+        raise UsageError(f"{option} takes whole numbers of 1 or more, not {quoted(text)}")
+    if len(digits) > 18:
+        raise UsageError(f"{option}: {quoted(text)} is too large")
+    return int(digits)

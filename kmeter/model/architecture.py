@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kmeter.errors import UnknownArchitectureError, UsageError
 from kmeter.model.compute_units import SPARSE, dense, label
 from kmeter.model.launch import WARP_SIZE, CachePreference
+from kmeter.units import quoted
 
 KIB = 1024
 
@@ -100,7 +101,8 @@ class Architecture(NamedTuple):
 # Rates rest on printed figures of the cards in the catalogue; vector fp16, bf16 and int32 on the
 # throughput tables of the CUDA Programming and Best Practices Guides, 8.6, 8.7 and 8.9 also on
 # published measurements, bf16, int32 and dp4a of 9.0 on our own on an H200 (2026-12-01). What no
-# document settles is left out, and shown as unknown: dp4a of 7.2 to 8.7 and from 10.0 on, say.
+# document settles is left out, and shown as unknown: dp4a of 7.2 to 8.7 and from 10.0 on, int32
+# of 12.0 and 12.1, which is said to be doubled without a figure that we could read.
 
 
 def _kib(*sizes: int) -> tuple[int, ...]:
@@ -320,7 +322,7 @@ _12_0 = _8_9._replace(
     compute_capability="12.0", generation="Blackwell",
     barriers_per_sm=24, max_cluster_size=16,
     rates=dict(
-        fp64=4, fp32=256, fp16=256, bf16=256, int32=128, fp64_tensor=0, tf32_tensor=512,
+        fp64=4, fp32=256, fp16=256, bf16=256, fp64_tensor=0, tf32_tensor=512,
         fp16_tensor=1024, fp16_tensor_fp16_accumulate=1024, bf16_tensor=1024,
         fp8_tensor=2048, fp8_tensor_fp32_accumulate=2048, fp4_tensor=4096,
         int8_tensor=2048, int4_tensor=0,
@@ -328,7 +330,7 @@ _12_0 = _8_9._replace(
 )  # fmt: skip
 _12_1 = _12_0._replace(
     compute_capability="12.1",
-    rates=dict(fp64=4, fp32=256, fp16=256, int32=128, fp64_tensor=0, fp4_tensor=4096, int4_tensor=0),
+    rates=dict(fp64=4, fp32=256, fp16=256, fp64_tensor=0, fp4_tensor=4096, int4_tensor=0),
     halved_units=frozenset(),
 )  # fmt: skip
 
@@ -343,7 +345,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
 
 # ---- finding a row --------------------------------------------------------------------------
 
-_SPELLINGS = re.compile(r"(?:sm_|compute_)?([0-9]+)(?:\.([0-9])|([0-9]))[af]?", re.IGNORECASE)
+_SPELLINGS = re.compile(r"(?:sm_|compute_)?([0-9]{1,3})(?:\.([0-9])|([0-9]))[af]?", re.IGNORECASE)
 
 
 def compute_capability(text: str) -> str:
@@ -354,7 +356,7 @@ def compute_capability(text: str) -> str:
     match = _SPELLINGS.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            f"{text!r} is not a compute capability", "Write it as 8.6, 86, sm_86 or sm_90a"
+            f"{quoted(text)} is not a compute capability", "Write it as 8.6, 86, sm_86 or sm_90a"
         )
     return f"{int(match[1])}.{match[2] or match[3]}"
 

@@ -94,7 +94,7 @@ def launch_report(sm: Architecture, question: LaunchQuestion) -> LaunchReport:
         cliffs=() if refused else cliffs(sm, launch),
         headroom=Headroom(None, None) if refused else headroom(sm, launch),
         sweep=sweep_block_sizes(sm, launch),
-        waves=_waves(question, found),
+        waves=_waves(question, found, cluster),
         bounds=_bounds(sm, question),
         cluster=cluster,
     )
@@ -105,10 +105,27 @@ def _none_of(found: Occupancy) -> Occupancy:
     return found._replace(blocks_per_sm=0, active_warps_per_sm=0, limiters=refusing)
 
 
-def _waves(question: LaunchQuestion, found: Occupancy) -> Waves | None:
-    if question.grid is None or question.sm_count is None:
+def _waves(
+    question: LaunchQuestion, found: Occupancy, cluster: ClusterAnswer | None
+) -> Waves | None:
+    if question.grid is None or question.sm_count is None or found.blocks_per_sm == 0:
         return None
-    return waves(question.grid, found.blocks_per_sm, question.sm_count)
+    if cluster is None or cluster.cluster_size == 1:
+        return waves(question.grid, found.blocks_per_sm * question.sm_count)
+    if cluster.active_clusters is None or not cluster.exact:
+        return None
+    return waves(question.grid, cluster.active_clusters * cluster.cluster_size)
+
+
+def why_no_waves(report: LaunchReport) -> str:
+    """Why a grid's waves are unknown."""
+    if report.refused or report.occupancy.blocks_per_sm == 0:
+        return "the launch does not run"
+    if report.question.sm_count is None:
+        return "the SM count is unknown, --sms gives it"
+    if report.cluster and report.cluster.active_clusters == 0:
+        return "no GPC of this layout holds a cluster"
+    return "clusters fill GPCs whose layout is unknown, --gpcs gives it"
 
 
 def _bounds(sm: Architecture, question: LaunchQuestion) -> BoundsAnswer | None:
@@ -126,6 +143,8 @@ def _cluster(sm: Architecture, question: LaunchQuestion, found: Occupancy) -> Cl
     if size is None:
         return None
     refused = cluster_refusal(sm, size)
+    if not refused and question.grid is not None and question.grid % size:
+        refused = f"a grid is whole clusters, and {question.grid} is no multiple of {size}"
     return ClusterAnswer(
         cluster_size=size,
         refused=refused,

@@ -9,7 +9,7 @@ class Waves(NamedTuple):
     grid: int
     """Blocks launched."""
     blocks_per_wave: int
-    """Blocks that all SMs hold together."""
+    """Blocks that all SMs hold together; of clusters, whole ones."""
     waves: int
     last_wave_fraction: float
     """How full the last wave is, 0 to 1."""
@@ -19,9 +19,8 @@ class Waves(NamedTuple):
     """The nearest grids, below and above, whose last wave is full."""
 
 
-def waves(grid: int, blocks_per_sm: int, sm_count: int) -> Waves | None:
-    """The waves of ``grid`` blocks; None where the launch does not run at all."""
-    places = blocks_per_sm * sm_count
+def waves(grid: int, places: int) -> Waves | None:
+    """The waves of ``grid`` blocks on a GPU that holds ``places`` at once; None where it is 0."""
     if places == 0:
         return None
     count = -(-grid // places)

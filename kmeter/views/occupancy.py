@@ -8,7 +8,7 @@ from rich.text import Text
 
 from kmeter.model.architecture import Architecture
 from kmeter.model.cliffs import Change, Cliff
-from kmeter.model.launch_report import BoundsAnswer, ClusterAnswer, LaunchReport
+from kmeter.model.launch_report import BoundsAnswer, ClusterAnswer, LaunchReport, why_no_waves
 from kmeter.model.occupancy import Occupancy
 from kmeter.model.waves import Waves
 from kmeter.units import UNKNOWN, percent, size
@@ -237,14 +237,8 @@ def bounds_text(bounds: BoundsAnswer, report: LaunchReport) -> str:
 def _waves(report: LaunchReport) -> list[RenderableType]:
     if report.question.grid is None:
         return []
-    text = waves_text(report.waves) if report.waves else _why_no_waves(report)
+    text = waves_text(report.waves) if report.waves else f"unknown: {why_no_waves(report)}"
     return [Text("Grid", style="bold"), indented(text)]
-
-
-def _why_no_waves(report: LaunchReport) -> str:
-    if report.occupancy.blocks_per_sm == 0:
-        return "unknown: the launch does not run"
-    return "unknown: give the SM count with --sms"
 
 
 def waves_text(found: Waves) -> str:

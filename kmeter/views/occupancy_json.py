@@ -4,7 +4,7 @@ from typing import Any
 
 from kmeter.model.cliffs import Cliff
 from kmeter.model.device import Device
-from kmeter.model.launch_report import BoundsAnswer, ClusterAnswer, LaunchReport
+from kmeter.model.launch_report import BoundsAnswer, ClusterAnswer, LaunchReport, why_no_waves
 from kmeter.model.occupancy import Occupancy
 from kmeter.model.waves import Waves
 
@@ -101,7 +101,7 @@ def _waves_reason(report: LaunchReport) -> str | None:
         return None
     if report.question.grid is None:
         return "no grid was given"
-    return report.refused or "the SM count is unknown"
+    return report.refused or why_no_waves(report)
 
 
 def _cluster(cluster: ClusterAnswer | None) -> dict[str, Any] | None:

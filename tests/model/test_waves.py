@@ -8,7 +8,7 @@ from kmeter.model.waves import waves
 
 
 def test_one_block_too_many_costs_a_wave() -> None:
-    found = waves(grid=133, blocks_per_sm=1, sm_count=132)
+    found = waves(grid=133, places=1 * 132)
     assert found is not None
     assert found.waves == 2
     assert found.last_wave_fraction == pytest.approx(1 / 132)
@@ -17,20 +17,20 @@ def test_one_block_too_many_costs_a_wave() -> None:
 
 
 def test_a_full_wave_has_no_better_grid() -> None:
-    found = waves(grid=264, blocks_per_sm=2, sm_count=132)
+    found = waves(grid=264, places=2 * 132)
     assert found is not None
     assert (found.waves, found.last_wave_fraction, found.efficiency) == (1, 1, 1)
     assert found.better_grids == ()
 
 
 def test_a_small_grid_is_part_of_one_wave() -> None:
-    found = waves(grid=1, blocks_per_sm=4, sm_count=108)
+    found = waves(grid=1, places=4 * 108)
     assert found is not None
     assert (found.waves, found.better_grids) == (1, (432,))
 
 
 def test_a_launch_that_does_not_run_has_no_waves() -> None:
-    assert waves(grid=10, blocks_per_sm=0, sm_count=132) is None
+    assert waves(grid=10, places=0) is None
 
 
 def test_clusters_are_bounded_without_the_gpc_layout() -> None:

@@ -16,7 +16,7 @@ PLAIN = LaunchQuestion(Launch(256, 64))
 FULL = LaunchQuestion(
     Launch(256, 64, dynamic_shared_bytes=48 * 1024, barriers=2, max_threads_per_block=256),
     min_blocks=6,
-    grid=133,
+    grid=1600,
     sm_count=132,
     cluster_size=16,
 )
@@ -103,6 +103,34 @@ def test_json_of_a_grid() -> None:
     document = occupancy_document(launch_report(architecture("9.0"), one_block_per_sm))
     assert document["waves"]["waves"] == 2
     assert document["waves"]["efficiency"] == pytest.approx(133 / 264)
+
+
+LAYOUT = (16, 16, 16, 16, 16, 16, 18, 18)
+
+
+def test_clusters_fill_waves_of_whole_clusters() -> None:
+    launch = Launch(256, dynamic_shared_bytes=200 * 1024)
+    question = LaunchQuestion(launch, None, 3200, 132, 16, LAYOUT)
+    waves = launch_report(architecture("9.0"), question).waves
+    assert waves is not None
+    assert (waves.blocks_per_wave, waves.waves, waves.efficiency) == (8 * 16, 25, 1)
+
+
+@pytest.mark.parametrize(
+    ("layout", "says"), [((), "layout is unknown"), ((8,) * 16 + (4,), "no GPC of this layout")]
+)
+def test_waves_of_clusters_need_the_layout(layout: tuple[int, ...], says: str) -> None:
+    question = LaunchQuestion(Launch(256, 64), None, 1600, 132, 16, layout)
+    document = occupancy_document(launch_report(architecture("9.0"), question))
+    assert document["waves"] is None
+    assert says in document["waves_reason"]
+
+
+def test_a_grid_that_is_not_whole_clusters_is_refused() -> None:
+    question = LaunchQuestion(Launch(256, 40), None, 10, 132, 4)
+    report = launch_report(architecture("9.0"), question)
+    assert report.refused == "a grid is whole clusters, and 10 is no multiple of 4"
+    assert report.occupancy.blocks_per_sm == 0
 
 
 def test_json_of_a_refused_launch() -> None:
