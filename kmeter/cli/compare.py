@@ -63,10 +63,12 @@ def _costs(text: str | None, compared: set[str]) -> dict[str, float]:
 
 
 def _price(text: str) -> float:
+    from kmeter.units import possible, quoted
+
     try:
         price = float(text)
     except ValueError:
         raise UsageError(f"--cost: {text!r} is no price") from None
     if not 0 < price < float("inf"):
-        raise UsageError(f"--cost: a price is above 0, not {text}")
-    return price
+        raise UsageError(f"--cost: a price is above 0, not {quoted(text)}")
+    return possible(price, text)

@@ -1,26 +1,51 @@
 """Files that a command writes: whole or not at all."""
 
 import os
+import re
+import sys
 import tempfile
 from pathlib import Path
 
 from kmeter.errors import UsageError
+from kmeter.units import quoted
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,4})")
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def write_whole(path: str, text: str) -> None:
     """Write ``text`` to ``path``; a regular file by way of a temporary one beside it.
 
-    A device or pipe is written to as it is, a link is followed. Raises UsageError where the folder
-    is missing or may not be written.
+    A device or pipe is written to as it is, a link is followed, ``/dev/stdout`` and ``/dev/fd/N``
+    are what this process has open there. Raises UsageError where it may not be written.
     """
-    target = Path(path).resolve()
     try:
+        descriptor = _descriptor(path)
+        if descriptor is not None:
+            _write_to_open(descriptor, text)
+            return
+        target = Path(path).resolve()
         if target.exists() and not target.is_file():
             target.write_text(text, "utf-8")
         else:
             _replace(target, text)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        raise UsageError(f"cannot write {quoted(path, 200)}: {error.strerror}") from None
+    except (RuntimeError, ValueError) as error:  # a loop of links, a NUL in the path
+        raise UsageError(f"cannot write {quoted(path, 200)}: {quoted(str(error), 200)}") from None
+
+
+def _descriptor(path: str) -> int | None:
+    found = _DESCRIPTOR.fullmatch(path)
+    return int(found[1]) if found else _STREAMS.get(path)
+
+
+def _write_to_open(descriptor: int, text: str) -> None:
+    """Write where the descriptor stands: opening its file anew would begin at 0 and cut it."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def _replace(target: Path, text: str) -> None:
@@ -29,7 +54,7 @@ def _replace(target: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         temporary.replace(target)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import typer
 from typer._click.exceptions import ClickException
 
 from kmeter import __version__
-from kmeter.errors import ExitCode, KmeterError
+from kmeter.errors import ExitCode, KmeterError, UsageError
 from kmeter.units import ascii_only
 
 # Each is the function of that name in kmeter/cli/NAME.py; `kmeter --help` lists them in this order.
@@ -56,8 +56,12 @@ def application(arguments: list[str]) -> typer.Typer:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code. An error is one line on stderr."""
     try:
+        if sys.stdout is None:
+            raise UsageError("stdout is closed")
         app = application(sys.argv[1:] if argv is None else argv)
-        return int(app(argv, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
+        code = int(app(argv, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
+        sys.stdout.flush()
+        return code
     except KmeterError as error:
         return _fail(str(error), error.exit_code)
     except ClickException as error:
@@ -65,14 +69,24 @@ def main(argv: list[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # The reader has seen enough. Python flushes stdout once more at exit: give it a place.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_stdout()
         return ExitCode.OK
+    except OSError as error:
+        _discard_stdout()
+        return _fail(f"cannot read or write: {error.strerror or error}", ExitCode.USAGE)
+
+
+def _discard_stdout() -> None:
+    """Nobody reads on. Python flushes stdout once more at exit: give it a place."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: ExitCode) -> int:
     if os.environ.get("KMETER_DEBUG"):
         raise  # noqa: PLE0704 - only called while an exception is handled
+    if sys.stderr is None:
+        return code
     encoding = sys.stderr.encoding or "ascii"
     line = f"kmeter: {message}"
     try:

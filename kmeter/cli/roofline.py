@@ -1,5 +1,6 @@
 """``kmeter roofline``: where the limit lies, and how near kernels come."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,7 +65,7 @@ def roofline(
 ) -> None:
     """The roofline of a card, and kernels placed under it."""
     from kmeter.model.roofline import roofline as make_roofline
-    from kmeter.units import parse_rate
+    from kmeter.units import parse_rate, quoted
 
     bandwidth = None if peak_bw is None else _positive(parse_rate(peak_bw, "B", 1e9), "--peak-bw")
     peak = (
@@ -79,7 +80,9 @@ def roofline(
     placed = [line.place(point) for point in points]
     _write_files(line, placed, csv, svg, theme)
     _show(line, placed, as_json=as_json, ascii_mode=ascii_mode)
-    if strict and any(item.above_roof for item in placed):
+    above = [item.point.name for item in placed if item.above_roof]
+    if strict and above:
+        print(f"kmeter: above the roof: {', '.join(map(quoted, above))}", file=sys.stderr)
         raise typer.Exit(ExitCode.GATE_FAILED)
 
 

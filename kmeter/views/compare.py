@@ -47,14 +47,14 @@ def _drawing(found: Comparison) -> Iterator[RenderableType]:
 
 
 def _listed(found: Comparison) -> str:
-    return ", ".join(number(intensity) for intensity in found.intensities)
+    return ", ".join(number(intensity, 12) for intensity in found.intensities)
 
 
 def comparison_table(found: Comparison) -> WideOrStacked:
     """A row a GPU, numbered as its roofline is in the drawing."""
     columns = [Column("gpu", right=False), Column("DRAM"), Column("peak"), Column("ridge")]
     for intensity in found.intensities:
-        columns += [Column(f"at {number(intensity)}"), Column("relative"), Column("per W")]
+        columns += [Column(f"at {number(intensity, 12)}"), Column("relative"), Column("per W")]
         columns += [Column("per $")] if found.is_priced else []
     rows = [_row(found, index, each) for index, each in enumerate(found.contenders)]
     return WideOrStacked(columns, rows)

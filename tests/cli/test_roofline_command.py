@@ -50,7 +50,9 @@ def test_above_the_roof_fails_only_where_strict(run: Run) -> None:
     finished = run(*H100, *point, COLUMNS="100")
     assert finished.code == ExitCode.OK
     assert "k: 1490 % of the roof: check bytes, flop, L2 hits, clocks" in finished.out
-    assert run(*H100, *point, "--strict").code == ExitCode.GATE_FAILED
+    failed = run(*H100, *point, "--strict")
+    assert failed.code == ExitCode.GATE_FAILED
+    assert failed.err.startswith("kmeter: above the roof: '")
     assert run(*H100, "--ai", "1", "--strict").code == ExitCode.OK
 
 
@@ -152,6 +154,7 @@ def test_compare_names_and_prices(run: Run) -> None:
         (("4090",), "--ai"),
         (("4090", "--ai", "1", "--dtype", "fp32,fp64"), "one --dtype"),
         (("4090", "--ai", "1", "--cost", "4090=0"), "above 0"),
+        (("4090", "--ai", "1", "--cost", "4090=1e-300"), "too small"),
         (("4090", "--ai", "1", "--cost", "4090=x"), "is no price"),
         (("4090", "--ai", "1", "--cost", "4090"), "is no price"),
         (("4090", "--ai", "1", "--cost", "4090=1,rtx-4090=2"), "priced twice"),
