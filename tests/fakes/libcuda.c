@@ -4,9 +4,7 @@
  *   device NAME            starts a device; the lines below belong to it
  *   uuid HEX32 | bus TEXT | memory BYTES | attribute ID VALUE | lost CODE
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "script.h"
 
 #define DEVICES 16
 #define ATTRIBUTES 512
@@ -22,22 +20,18 @@ static struct device devices[DEVICES];
 static int count, init_code, version = 13000, ready;
 static char error_names[1024][64];
 
-static void read_line(char *line) {
+static void take_line(const char *word, char *rest) {
   struct device *d = count ? &devices[count - 1] : NULL;
-  char *rest = strchr(line, ' ');
-  if (!rest) return;
-  *rest++ = 0;
-  rest[strcspn(rest, "\r\n")] = 0;
-  if (!strcmp(line, "init")) init_code = atoi(rest);
-  else if (!strcmp(line, "version")) version = atoi(rest);
-  else if (!strcmp(line, "error")) sscanf(strchr(rest, ' ') + 1, "%63s", error_names[atoi(rest)]);
-  else if (!strcmp(line, "device")) snprintf(devices[count++].name, 128, "%s", rest);
+  if (!strcmp(word, "init")) init_code = atoi(rest);
+  else if (!strcmp(word, "version")) version = atoi(rest);
+  else if (!strcmp(word, "error")) sscanf(strchr(rest, ' ') + 1, "%63s", error_names[atoi(rest)]);
+  else if (!strcmp(word, "device")) snprintf(devices[count++].name, 128, "%s", rest);
   else if (!d) return;
-  else if (!strcmp(line, "uuid")) snprintf(d->uuid, 64, "%s", rest);
-  else if (!strcmp(line, "bus")) snprintf(d->bus, 32, "%s", rest);
-  else if (!strcmp(line, "memory")) d->memory = strtoull(rest, NULL, 10);
-  else if (!strcmp(line, "lost")) d->lost = atoi(rest);
-  else if (!strcmp(line, "attribute")) {
+  else if (!strcmp(word, "uuid")) snprintf(d->uuid, 64, "%s", rest);
+  else if (!strcmp(word, "bus")) snprintf(d->bus, 32, "%s", rest);
+  else if (!strcmp(word, "memory")) d->memory = strtoull(rest, NULL, 10);
+  else if (!strcmp(word, "lost")) d->lost = atoi(rest);
+  else if (!strcmp(word, "attribute")) {
     int id = atoi(rest);
     d->known[id] = 1;
     d->values[id] = atoi(strchr(rest, ' ') + 1);
@@ -45,14 +39,9 @@ static void read_line(char *line) {
 }
 
 int cuInit(unsigned flags) {
-  const char *path = getenv("KMETER_FAKE_CUDA");
-  FILE *file = path ? fopen(path, "r") : NULL;
-  char line[512];
   (void)flags;
   count = 0;
-  if (!file) return 999;
-  while (fgets(line, sizeof line, file)) read_line(line);
-  fclose(file);
+  if (!read_script("KMETER_FAKE_CUDA", take_line)) return 999;
   ready = !init_code;
   if (ready && !count) return NO_DEVICE;
   return init_code;

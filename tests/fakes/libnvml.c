@@ -5,9 +5,7 @@
  *   uuid TEXT | bus TEXT | lost_after CALLS | parent INDEX
  *   FUNCTION[:ARGUMENT] VALUE|error CODE|hang
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "script.h"
 #include <unistd.h>
 
 #define DEVICES 16
@@ -25,27 +23,23 @@ static struct device devices[DEVICES];
 static int count, init_code, slow_ms;
 static char driver[80] = "580.95.05";
 
-static void read_line(char *line) {
+static void take_line(const char *word, char *rest) {
   struct device *d = count ? &devices[count - 1] : NULL;
-  char *rest = strchr(line, ' ');
-  if (!rest) return;
-  *rest++ = 0;
-  rest[strcspn(rest, "\r\n")] = 0;
-  if (!strcmp(line, "init")) init_code = atoi(rest);
-  else if (!strcmp(line, "slow")) slow_ms = atoi(rest);
-  else if (!strcmp(line, "driver")) snprintf(driver, sizeof driver, "%s", rest);
-  else if (!strcmp(line, "device")) {
+  if (!strcmp(word, "init")) init_code = atoi(rest);
+  else if (!strcmp(word, "slow")) slow_ms = atoi(rest);
+  else if (!strcmp(word, "driver")) snprintf(driver, sizeof driver, "%s", rest);
+  else if (!strcmp(word, "device")) {
     devices[count].lost_after = devices[count].parent = -1;
     snprintf(devices[count++].name, 96, "%s", rest);
   }
   else if (!d) return;
-  else if (!strcmp(line, "uuid")) snprintf(d->uuid, 96, "%s", rest);
-  else if (!strcmp(line, "bus")) snprintf(d->bus, 32, "%s", rest);
-  else if (!strcmp(line, "parent")) d->parent = atoi(rest);
-  else if (!strcmp(line, "lost_after")) d->lost_after = atoi(rest);
+  else if (!strcmp(word, "uuid")) snprintf(d->uuid, 96, "%s", rest);
+  else if (!strcmp(word, "bus")) snprintf(d->bus, 32, "%s", rest);
+  else if (!strcmp(word, "parent")) d->parent = atoi(rest);
+  else if (!strcmp(word, "lost_after")) d->lost_after = atoi(rest);
   else {
     struct answer *a = &d->answers[d->answer_count++];
-    snprintf(a->key, 96, "%s", line);
+    snprintf(a->key, 96, "%s", word);
     a->hang = !strcmp(rest, "hang");
     if (!strncmp(rest, "error ", 6)) a->error = atoi(rest + 6);
     else sscanf(rest, "%llu %llu", &a->value, &a->second);
@@ -53,14 +47,9 @@ static void read_line(char *line) {
 }
 
 int nvmlInitWithFlags(unsigned flags) {
-  const char *path = getenv("KMETER_FAKE_NVML");
-  FILE *file = path ? fopen(path, "r") : NULL;
-  char line[256];
   (void)flags;
   count = 0;
-  if (!file) return 9;
-  while (fgets(line, sizeof line, file)) read_line(line);
-  fclose(file);
+  if (!read_script("KMETER_FAKE_NVML", take_line)) return 9;
   return init_code;
 }
 int nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
