@@ -8,21 +8,21 @@ from pathlib import Path
 
 from kmeter.errors import NoGpuError
 from kmeter.model.check import Check
-from kmeter.sources._libcuda import LIBRARY, Libcuda, load, loaded_from
-from kmeter.sources._nvml import Nvml
+from kmeter.sources import _libcuda, _nvml
+from kmeter.sources._libcuda import Libcuda, load, loaded_from, version_text
+from kmeter.sources._nvml import Nvml, decoded
 
 VISIBLE, ORDER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
 KERNEL_VERSION = Path("/proc/driver/nvidia/version")
 DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/nvidia0"), Path("/dev/nvidia-uvm"))
 DRIVER_PARAMETERS = Path("/proc/driver/nvidia/params")
-_NVML_LIBRARY = "libnvidia-ml.so.1"
 
 
 def checks() -> list[Check]:
     """Everything that is worth a look, the needed things first."""
     return [
         *_driver(),
-        *_nvml(),
+        *_nvml_and_versions(),
         *_permissions(),
         *_visible_devices(),
         *_counters(),
@@ -47,15 +47,14 @@ def _driver() -> Iterator[Check]:
         yield Check("driver", False, error.message, error.hint, is_needed=True)
         return
     version = driver.driver_version()
-    runs = f"runs CUDA up to {version // 1000}.{version % 1000 // 10}"
-    yield Check("driver", True, runs, is_needed=True)
+    yield Check("driver", True, f"runs CUDA up to {version_text(version)}", is_needed=True)
     says = f"CUDA sees {count}"
     fix = "" if count else f"See {VISIBLE} and nvidia-smi -L"
     yield Check("GPUs", count > 0, says, fix, is_needed=True)
 
 
 def _where(library: object) -> Check:
-    path = loaded_from(LIBRARY) or "somewhere the system does not tell"
+    path = loaded_from(_libcuda.LIBRARY) or "somewhere the system does not tell"
     is_stub = "/stubs/" in path
     fix = "Take the toolkit's stubs folder out of LD_LIBRARY_PATH" if is_stub else ""
     says = f"{path} is the toolkit's stub, not the driver" if is_stub else f"loaded from {path}"
@@ -65,15 +64,14 @@ def _where(library: object) -> Check:
 # ---- NVML -----------------------------------------------------------------------------------
 
 
-def _nvml() -> Iterator[Check]:
+def _nvml_and_versions() -> Iterator[Check]:
     nvml = Nvml()
     if nvml.unavailable:
         says, _, fix = nvml.unavailable.partition(": ")
         yield Check("NVML", False, says, fix or "See kmeter info, which works without")
         return
-    version = nvml.read("nvmlSystemGetDriverVersion").value
-    text = version.decode() if isinstance(version, bytes) else str(version)
-    path = loaded_from(_NVML_LIBRARY)
+    text = str(decoded(nvml.read("nvmlSystemGetDriverVersion").value))
+    path = loaded_from(_nvml.LIBRARY)
     yield Check("NVML", True, f"driver {text}" + (f", loaded from {path}" if path else ""))
     yield from _versions(text)
 

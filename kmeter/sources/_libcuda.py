@@ -33,6 +33,9 @@ _WAY_OUT = {
 }
 
 
+_WITHOUT_A_GPU = "Without a GPU, name a card: -d h100-sxm"
+
+
 class DriverCallError(NoGpuError):
     """A call that the driver refused, by the driver's own name for it."""
 
@@ -42,8 +45,7 @@ class DriverCallError(NoGpuError):
 
 
 def _way_out(code: int) -> str:
-    here = "Without a GPU, name a card: -d h100-sxm"
-    return f"{_WAY_OUT[code]}. {here}" if code in _WAY_OUT else here
+    return f"{_WAY_OUT[code]}. {_WITHOUT_A_GPU}" if code in _WAY_OUT else _WITHOUT_A_GPU
 
 
 class Libcuda:
@@ -133,6 +135,11 @@ class Libcuda:
                 return
 
 
+def version_text(version: int) -> str:
+    """``13000`` → ``13.0``."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
 def uuid_text(raw: bytes) -> str:
     """The 16 bytes of a UUID as ``GPU-xxxxxxxx-xxxx-…``."""
     digits = raw.hex()
@@ -150,7 +157,7 @@ def load() -> ctypes.CDLL:
     except OSError:
         raise NoGpuError(
             f"{LIBRARY} is not on this machine: no NVIDIA driver is installed",
-            "Without a GPU, name a card: -d h100-sxm",
+            _WITHOUT_A_GPU,
         ) from None
 
 

@@ -4,11 +4,13 @@ NVML answers NotSupported field by field, can lose a GPU in the middle of a run 
 the driver, so each call has its own verdict and its own time limit.
 """
 
+import sys
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
+LIBRARY = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
 CALL_LIMIT_S = 2.0
 HANGS_ENDURED = 2
 """After so many calls that did not return, NVML is not asked any more."""
@@ -94,6 +96,11 @@ def reason_of(error: Exception) -> str:
     if name in _START_WAYS_OUT and name not in _REASONS:
         return _START_WAYS_OUT[name]
     return _REASONS.get(name) or str(error) or name
+
+
+def decoded(text: str | bytes | None) -> str | None:
+    """A text of NVML's: bytes or str, as the version of pynvml has it."""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
 class _Worker:

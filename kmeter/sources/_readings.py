@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from kmeter.model.card import Fact
 from kmeter.model.device import Source
-from kmeter.sources._nvml import Nvml, Reading
+from kmeter.sources._nvml import Nvml, Reading, decoded
 
 MHZ, MILLI, KIB, MIB = 1e6, 1e-3, 1024, 2**20
 SLICE_ONLY = frozenset({"utilisation", "processes", "memory_total_bytes", "memory_used_bytes"})
@@ -23,10 +23,6 @@ class Field(NamedTuple):
     arguments: tuple[Any, ...] = ()
     """Numbers, or names of NVML's constants."""
     convert: Callable[[Any], Any] = lambda value: value
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _times(scale: float) -> Callable[[Any], float]:
@@ -61,7 +57,7 @@ FIELDS = (
     Field("memory_used_bytes", "nvmlDeviceGetMemoryInfo", (), lambda info: info.used),
     Field("utilisation", "nvmlDeviceGetUtilizationRates", (), lambda rates: rates.gpu / 100),
     Field("processes", "nvmlDeviceGetComputeRunningProcesses", (), len),
-    Field("vbios", "nvmlDeviceGetVbiosVersion", (), _text),
+    Field("vbios", "nvmlDeviceGetVbiosVersion", (), decoded),
 )
 
 
@@ -70,6 +66,12 @@ def read_fields(nvml: Nvml, handle: Any) -> dict[str, Fact]:
     asked: dict[tuple[Any, ...], Reading] = {}
     facts = {field.name: _read(nvml, handle, field, asked) for field in FIELDS}
     return facts | {NVLINK_FIELD: _nvlinks(nvml, handle)}
+
+
+def read_field(nvml: Nvml, handle: Any, name: str) -> Fact:
+    """One field of FIELDS by its name, where the others are not wanted."""
+    field = next(field for field in FIELDS if field.name == name)
+    return _read(nvml, handle, field, {})
 
 
 def _read(nvml: Nvml, handle: Any, field: Field, asked: dict[tuple[Any, ...], Reading]) -> Fact:

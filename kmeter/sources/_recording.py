@@ -11,6 +11,7 @@ from kmeter.errors import UsageError
 from kmeter.model.card import Fact
 from kmeter.model.device import Source
 from kmeter.sources._device_of_card import CardReading, CudaFacts
+from kmeter.sources._readings import FIELDS
 
 FORMAT = "kmeter.device/"
 VERSION = 1
@@ -135,6 +136,4 @@ def _fact(part: FactPart) -> Fact:
 
 def _complete(facts: dict[str, Fact]) -> dict[str, Any]:
     """Fields that the recording's kmeter did not know yet are unknown."""
-    from kmeter.sources._readings import FIELDS
-
     return {field.name: Fact(reason="not recorded") for field in FIELDS} | facts

@@ -4,12 +4,13 @@ cuInit alone takes from 0.05 s to 0.2 s, in which Python can import everything e
 """
 
 import ctypes
-import sys
 from threading import Thread
 
+from kmeter.sources import _libcuda, _nvml
+
 _FIRST_CALLS = {
-    "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1": ("cuInit", (0,)),
-    "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1": ("nvmlInit_v2", ()),
+    _libcuda.LIBRARY: ("cuInit", (0,)),
+    _nvml.LIBRARY: ("nvmlInit_v2", ()),
 }
 
 

@@ -7,9 +7,9 @@ from kmeter.errors import NoGpuError, UnknownTargetError
 from kmeter.model.card import Card, Fact, Identity, Machine
 from kmeter.model.device import Device, Source
 from kmeter.sources._device_of_card import CardReading, CudaFacts, card_of
-from kmeter.sources._libcuda import DriverCallError, Libcuda
-from kmeter.sources._nvml import GPU_LOST, Nvml
-from kmeter.sources._readings import FIELDS, NVLINK_FIELD, SLICE_ONLY, read_fields
+from kmeter.sources._libcuda import DriverCallError, Libcuda, version_text
+from kmeter.sources._nvml import GPU_LOST, Nvml, decoded
+from kmeter.sources._readings import FIELDS, NVLINK_FIELD, SLICE_ONLY, read_field, read_fields
 
 
 def open_device(name: str) -> Device:
@@ -17,14 +17,7 @@ def open_device(name: str) -> Device:
 
     Raises NoGpuError without a driver or GPU, UnknownTargetError for a name that fits none.
     """
-    return open_card(name).device
-
-
-def open_card(name: str) -> Card:
-    """As ``open_device``, with everything that is known about the card."""
-    driver, nvml = Libcuda(), Nvml()
-    ordinal = _ordinal(driver, name or "0")
-    return card_of(read_card(driver, nvml, ordinal), f"cuda:{ordinal}", ordinal)
+    return open_machine(name).cards[0].device
 
 
 def open_machine(name: str) -> Machine:
@@ -108,19 +101,15 @@ def _hidden_identity(nvml: Nvml, index: int) -> Identity:
     return Identity(
         ordinal=None,
         nvml_index=index,
-        pci_bus_id=short_bus_id(_text(pci.busId) or "") if pci else None,
-        uuid=_text(nvml.read("nvmlDeviceGetUUID", handle.value).value),
-        name=_text(nvml.read("nvmlDeviceGetName", handle.value).value),
-        mig=read_fields(nvml, handle.value)["mig"].value,
+        pci_bus_id=short_bus_id(decoded(pci.busId) or "") if pci else None,
+        uuid=decoded(nvml.read("nvmlDeviceGetUUID", handle.value).value),
+        name=decoded(nvml.read("nvmlDeviceGetName", handle.value).value),
+        mig=read_field(nvml, handle.value, "mig").value,
     )
 
 
 def _nvml_count(nvml: Nvml) -> int:
     return nvml.read("nvmlDeviceGetCount").value or 0
-
-
-def _text(value: str | bytes | None) -> str | None:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def read_card(driver: Libcuda, nvml: Nvml, ordinal: int) -> CardReading:
@@ -163,11 +152,6 @@ def _read_cuda(driver: Libcuda, ordinal: int) -> CudaFacts:
         )
     except DriverCallError as error:
         return CudaFacts(f"GPU {ordinal} ({error.message})", None, None, 0, {})
-
-
-def version_text(version: int) -> str:
-    """``13000`` → ``13.0``."""
-    return f"{version // 1000}.{version % 1000 // 10}"
 
 
 # ---- identity -------------------------------------------------------------------------------
@@ -228,4 +212,4 @@ def _system(nvml: Nvml, function: str) -> Fact:
     found = nvml.read(function)
     if found.reason:
         return Fact(reason=found.reason)
-    return Fact(_text(found.value), Source.NVML)
+    return Fact(decoded(found.value), Source.NVML)

@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kmeter.errors import UnknownTargetError
-from kmeter.model.card import Card, Fact, Machine
+from kmeter.model.card import Fact, Machine
 from kmeter.model.device import Device, Source
 from kmeter.sources._device_of_card import card_of
 from kmeter.sources._recording import Recording, decode, read_recording, reading_of
@@ -15,12 +15,7 @@ def open_device(name: str) -> Device:
 
     Raises UsageError for a file that is no recording, UnknownTargetError without one.
     """
-    return open_card(name).device
-
-
-def open_card(name: str) -> Card:
-    """As ``open_device``, with everything that was recorded."""
-    return open_machine(name).cards[0]
+    return open_machine(name).cards[0].device
 
 
 def open_machine(name: str) -> Machine:
