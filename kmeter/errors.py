@@ -44,6 +44,12 @@ class InvalidLaunchError(UsageError):
     """A launch that means nothing: no threads, a negative size, a carve-out above 100 %."""
 
 
+class GateFailedError(KmeterError):
+    """A result that misses what an option demands of it."""
+
+    exit_code = ExitCode.GATE_FAILED
+
+
 class NoGpuError(KmeterError):
     """A GPU or its driver is needed and there is none."""
 

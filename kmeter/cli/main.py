@@ -56,12 +56,7 @@ def application(arguments: list[str]) -> typer.Typer:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code. An error is one line on stderr."""
     try:
-        if sys.stdout is None:
-            raise UsageError("stdout is closed")
-        app = application(sys.argv[1:] if argv is None else argv)
-        code = int(app(argv, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
-        sys.stdout.flush()
-        return code
+        return _run(sys.argv[1:] if argv is None else argv)
     except KmeterError as error:
         return _fail(str(error), error.exit_code)
     except ClickException as error:
@@ -74,6 +69,16 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         _discard_stdout()
         return _fail(f"cannot read or write: {error.strerror or error}", ExitCode.USAGE)
+
+
+def _run(arguments: list[str]) -> int:
+    if sys.stdout is None:
+        raise UsageError("stdout is closed")
+    try:
+        app = application(arguments)
+        return int(app(arguments, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
+    finally:
+        sys.stdout.flush()  # while its errors can still become a line
 
 
 def _discard_stdout() -> None:

@@ -1,13 +1,12 @@
 """``kmeter occupancy``: how much of an SM a launch fills, and what keeps it from more."""
 
-import sys
 from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
-from kmeter.errors import ExitCode, UsageError
+from kmeter.errors import GateFailedError, UsageError
 from kmeter.units import parse_fraction, parse_size, percent, quoted
 
 if TYPE_CHECKING:
@@ -96,11 +95,7 @@ def occupancy(
         show(OccupancyView(report, assumed_for), ascii_mode=ascii_mode)
     if report.occupancy.fraction < required:
         reached = percent(report.occupancy.fraction)
-        print(
-            f"kmeter: {reached} occupancy is below the {percent(required)} of --require",
-            file=sys.stderr,
-        )
-        raise typer.Exit(ExitCode.GATE_FAILED)
+        raise GateFailedError(f"{reached} occupancy is below the {percent(required)} of --require")
 
 
 # ---- what the options mean ------------------------------------------------------------------

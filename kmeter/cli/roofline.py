@@ -1,12 +1,11 @@
 """``kmeter roofline``: where the limit lies, and how near kernels come."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
-from kmeter.errors import ExitCode, UsageError
+from kmeter.errors import GateFailedError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.model.device import Device
@@ -82,8 +81,7 @@ def roofline(
     _show(line, placed, as_json=as_json, ascii_mode=ascii_mode)
     above = [item.point.name for item in placed if item.above_roof]
     if strict and above:
-        print(f"kmeter: above the roof: {', '.join(map(quoted, above))}", file=sys.stderr)
-        raise typer.Exit(ExitCode.GATE_FAILED)
+        raise GateFailedError(f"above the roof: {', '.join(map(quoted, above))}")
 
 
 def _open(target: str | None, *, given: bool) -> tuple["Device", "Peaks"]:
