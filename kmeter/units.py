@@ -102,6 +102,17 @@ def parse_fraction(text: str) -> float:
     return fraction
 
 
+def parse_positive(text: str, no_number: str, out_of_range: str) -> float:
+    """A bare number above 0 and finite; raises UsageError with the words for what it is instead."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(no_number) from None
+    if not 0 < value < math.inf:
+        raise UsageError(out_of_range)
+    return possible(value, text)
+
+
 def _split(text: str, expected: str) -> tuple[float, str]:
     match = _NUMBER_AND_UNIT.fullmatch(text)
     if match is None:
@@ -206,6 +217,11 @@ def number(value: float | None, digits: int = 4) -> str:
         return f"{value:.{digits}g}"
     plain = f"{rounded:.{max(0, digits - 1 - exponent)}f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def scaled(value: float | None, scale: float, digits: int = 4) -> str:
+    """A bare number in units of ``scale``, for a column whose heading names them."""
+    return number(None if value is None else value / scale, digits)
 
 
 def quoted(text: str, longest: int = 40) -> str:

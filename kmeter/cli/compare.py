@@ -63,12 +63,10 @@ def _costs(text: str | None, compared: set[str]) -> dict[str, float]:
 
 
 def _price(text: str) -> float:
-    from kmeter.units import possible, quoted
+    from kmeter.units import parse_positive, quoted
 
-    try:
-        price = float(text)
-    except ValueError:
-        raise UsageError(f"--cost: {text!r} is no price") from None
-    if not 0 < price < float("inf"):
-        raise UsageError(f"--cost: a price is above 0, not {quoted(text)}")
-    return possible(price, text)
+    return parse_positive(
+        text,
+        no_number=f"--cost: {text!r} is no price",
+        out_of_range=f"--cost: a price is above 0, not {quoted(text)}",
+    )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.options import Ascii, AsJson
+from kmeter.cli.options import Ascii, AsJson, Target
 from kmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 
 def info(
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            "-d",
-            metavar="TARGET",
-            help="One card, by ordinal, UUID, bus id, name or file; all without it.",
-        ),
-    ] = None,
+    device: Target = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every field, peak and attribute.")
     ] = False,
@@ -46,7 +38,7 @@ def info(
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
 ) -> None:
-    """What a card is: limits, peaks, clocks, links, and every attribute."""
+    """What a card is: limits, peaks, clocks, links, and every attribute. Without -d every card."""
     if diff is not None:
         _show_difference(*diff, ascii_mode=ascii_mode)
         return

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
+from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson, Target
 from kmeter.errors import GateFailedError, UsageError
 from kmeter.units import parse_fraction, parse_size, percent, quoted
 
@@ -28,12 +28,12 @@ def occupancy(
         str, typer.Option("--dynamic-smem", metavar="SIZE", help="Dynamic shared memory per block.")
     ] = "0",
     cc: Annotated[
-        str | None, typer.Option("--cc", metavar="X.Y", help="Compute capability: 8.6, sm_90a.")
-    ] = None,
-    device: Annotated[
         str | None,
-        typer.Option("--device", "-d", metavar="TARGET", help="A card, instead of --cc."),
+        typer.Option(
+            "--cc", metavar="X.Y", help="Compute capability instead of a card: 8.6, sm_90a."
+        ),
     ] = None,
+    device: Target = None,
     carveout: Annotated[
         int | None,
         typer.Option("--carveout", metavar="PERCENT", help="Preferred share of shared memory."),

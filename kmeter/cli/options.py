@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 Target = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--device",
         "-d",
         metavar="TARGET",
-        help="A card of the catalogue (h100-sxm, 4090), a CUDA ordinal (0), a UUID or a file.",
+        help="A card: name (h100-sxm, 4090), CUDA ordinal (0), UUID, bus id or recording.",
     ),
 ]
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson
+from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson, Target
 from kmeter.errors import GateFailedError, UsageError
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ _POINT_FORM = "Write NAME,flop=2.1GFLOP,bytes=48MiB,time=120us"
 
 
 def roofline(
-    device: Annotated[
-        str | None,
-        typer.Option("--device", "-d", metavar="TARGET", help="A card: h100-sxm, 4090, 0."),
-    ] = None,
+    device: Target = None,
     dtype: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,14 +61,10 @@ def roofline(
 ) -> None:
     """The roofline of a card, and kernels placed under it."""
     from kmeter.model.roofline import roofline as make_roofline
-    from kmeter.units import parse_rate, quoted
+    from kmeter.units import quoted
 
-    bandwidth = None if peak_bw is None else _positive(parse_rate(peak_bw, "B", 1e9), "--peak-bw")
-    peak = (
-        None
-        if peak_tflops is None
-        else _positive(parse_rate(peak_tflops, "FLOP", 1e12), "--peak-tflops")
-    )
+    bandwidth = _peak(peak_bw, "B", 1e9, "--peak-bw")
+    peak = _peak(peak_tflops, "FLOP", 1e12, "--peak-tflops")
     points = [_intensity(text) for text in ai or ()] + [_point(text) for text in point or ()]
     units = tuple(units_named(dtype or ["fp32"]))
     opened, found = _open(device, given=bandwidth is not None and peak is not None)
@@ -161,15 +154,13 @@ def units_named(texts: list[str]) -> list[str]:
 
 def parse_intensity(text: str) -> float:
     """FLOP/byte, above 0 and finite; raises UsageError."""
-    from kmeter.units import possible
+    from kmeter.units import parse_positive
 
-    try:
-        value = float(text)
-    except ValueError:
-        raise UsageError(f"--ai takes FLOP per byte, not {text!r}") from None
-    if not 0 < value < float("inf"):
-        raise UsageError(f"an arithmetic intensity is above 0 and finite, not {text}")
-    return possible(value, text)
+    return parse_positive(
+        text,
+        no_number=f"--ai takes FLOP per byte, not {text!r}",
+        out_of_range=f"an arithmetic intensity is above 0 and finite, not {text}",
+    )
 
 
 def _intensity(text: str) -> "KernelPoint":
@@ -207,7 +198,10 @@ def _printable(name: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in name).strip()
 
 
-def _positive(value: float, option: str) -> float:
-    if not value > 0:
+def _peak(text: str | None, unit: str, bare: float, option: str) -> float | None:
+    from kmeter.units import parse_rate
+
+    value = None if text is None else parse_rate(text, unit, bare)
+    if value is not None and not value > 0:
         raise UsageError(f"{option} must be above 0, not {value:g}")
     return value
