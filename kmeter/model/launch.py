@@ -76,6 +76,11 @@ class Launch:
         return -(-self.block_size // WARP_SIZE)
 
     @property
+    def padded_block_size(self) -> int:
+        """Threads of the block's warps, the last one filled up."""
+        return self.warps_per_block * WARP_SIZE
+
+    @property
     def shared_bytes(self) -> int:
         """Static and dynamic shared memory together."""
         return self.static_shared_bytes + self.dynamic_shared_bytes

@@ -8,7 +8,7 @@ from kmeter.model.compute_units import UNITS, label, operation
 from kmeter.model.device import Device, Quantity, Source
 from kmeter.model.peaks import Peaks, peaks
 from kmeter.model.throttle import throttle_words
-from kmeter.units import UNKNOWN, number, percent, si, size
+from kmeter.units import UNKNOWN, percent, si, size
 
 HEADLINE_UNITS = ("fp64", "fp32", "fp16", "tf32_tensor", "fp16_tensor", "bf16_tensor", "fp8_tensor")
 """Peaks that a short sheet shows; --all shows every unit."""
@@ -243,8 +243,3 @@ def _bytes(section: str, name: str, title: str, fact: Fact) -> Row:
 def _quantity(section: str, name: str, title: str, found: Quantity, unit: str) -> Row:
     text = si(found.value, unit)
     return Row(section, name, title, found.value, text, found.source or "", found.reason)
-
-
-def number_text(value: float) -> str:
-    """A bare value for scripts: no exponent, no unit."""
-    return str(value) if isinstance(value, int) else number(value, 12)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from kmeter.model.comparison import NO_POWER_LIMIT, NO_PRICE, Comparison, Contender
 from kmeter.model.compute_units import label, operation
-from kmeter.units import UNKNOWN, number
+from kmeter.units import UNKNOWN, number, scaled
 from kmeter.views.roofline_plot import RooflinePlot
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
@@ -84,20 +84,16 @@ def footnotes(found: Comparison) -> Iterator[str]:
 def _row(found: Comparison, index: int, contender: Contender) -> tuple[Cell, ...]:
     row = [
         f"{index + 1} {contender.device.target.removeprefix('catalogue:')}",
-        _scaled(contender.dram_bytes_per_s.value, 1e9),
-        _scaled(contender.flop_per_s.value, 1e12),
+        scaled(contender.dram_bytes_per_s.value, 1e9),
+        scaled(contender.flop_per_s.value, 1e12),
         number(contender.line.ridge if contender.line else None),
     ]
     for at in range(len(found.intensities)):
         relative = found.relative(contender, at)
         row += [
-            _scaled(contender.attainable[at], 1e12),
+            scaled(contender.attainable[at], 1e12),
             UNKNOWN if relative is None else f"{number(relative, 3)}x",
-            _scaled(contender.per_watt(at), 1e9, 3),
+            scaled(contender.per_watt(at), 1e9, 3),
         ]
-        row += [_scaled(contender.per_cost(at), 1e15, 3)] if found.is_priced else []
+        row += [scaled(contender.per_cost(at), 1e15, 3)] if found.is_priced else []
     return tuple(row)
-
-
-def _scaled(value: float | None, scale: float, digits: int = 4) -> str:
-    return UNKNOWN if value is None else number(value / scale, digits)

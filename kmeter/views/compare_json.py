@@ -3,7 +3,7 @@
 from typing import Any
 
 from kmeter.model.comparison import NO_POWER_LIMIT, NO_PRICE, Comparison, Contender
-from kmeter.views.quantities import quantity_document
+from kmeter.views.quantities import quantity_document, value_or_reason
 from kmeter.views.roofline_json import device_document
 
 
@@ -25,8 +25,8 @@ def _contender_document(found: Comparison, contender: Contender) -> dict[str, An
         "flop_per_s": quantity_document(contender.flop_per_s),
         "ridge_flop_per_byte": line.ridge if line else None,
         "ridge_flop_per_byte_reason": contender.unknown or None,
-        **_or_reason("tdp_w", contender.device.tdp_w, NO_POWER_LIMIT),
-        **_or_reason("cost_per_hour", contender.cost_per_hour, NO_PRICE),
+        **value_or_reason("tdp_w", contender.device.tdp_w, NO_POWER_LIMIT),
+        **value_or_reason("cost_per_hour", contender.cost_per_hour, NO_PRICE),
         "at": [_document_at(found, contender, at) for at in range(len(found.intensities))],
     }
 
@@ -37,13 +37,8 @@ def _document_at(found: Comparison, contender: Contender, at: int) -> dict[str, 
     unknown_first = unknown or f"{first.device.name}: {first.unknown}"
     return {
         "arithmetic_intensity": found.intensities[at],
-        **_or_reason("attainable_flop_per_s", contender.attainable[at], unknown),
-        **_or_reason("relative", found.relative(contender, at), unknown_first),
-        **_or_reason("flop_per_s_per_w", contender.per_watt(at), unknown or NO_POWER_LIMIT),
-        **_or_reason("flop_per_cost", contender.per_cost(at), unknown or NO_PRICE),
+        **value_or_reason("attainable_flop_per_s", contender.attainable[at], unknown),
+        **value_or_reason("relative", found.relative(contender, at), unknown_first),
+        **value_or_reason("flop_per_s_per_w", contender.per_watt(at), unknown or NO_POWER_LIMIT),
+        **value_or_reason("flop_per_cost", contender.per_cost(at), unknown or NO_PRICE),
     }
-
-
-def _or_reason(name: str, value: float | None, reason: str) -> dict[str, Any]:
-    """A value under its name, and beside it why there is none."""
-    return {name: value, f"{name}_reason": reason if value is None else None}

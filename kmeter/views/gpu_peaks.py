@@ -8,11 +8,9 @@ from rich.text import Text
 
 from kmeter.model.compute_units import DENSE_UNITS, SPARSE, UNITS, label, operation
 from kmeter.model.device import PrintedFigure, Quantity, Source
-from kmeter.units import UNKNOWN, number, percent
+from kmeter.units import UNKNOWN, number, percent, si
 from kmeter.views.gpu_card import Card
-from kmeter.views.gpus import table_width
-from kmeter.views.quantities import quantity_text
-from kmeter.views.tables import Column, WideOrStacked, indented
+from kmeter.views.tables import Column, WideOrStacked, indented, table_width
 
 MARK = "!"
 """Beside a figure that the derived one does not reproduce within 1 %."""
@@ -78,7 +76,7 @@ def _rows(card: Card) -> list[_Row]:
 def _row(card: Card, unit: str, peak: Quantity, figure: PrintedFigure | None) -> _Row:
     return (
         "  sparse" if unit.endswith(SPARSE) else called(unit).replace("accumulate", "acc."),
-        quantity_text(peak, "B/s" if unit == "dram" else f"{operation(unit)}/s"),
+        si(peak.value, "B/s" if unit == "dram" else f"{operation(unit)}/s"),
         number(peak.clock_hz / 1e6) if peak.clock_hz else "",
         figure.printed if figure else "",
         _deviation(peak, figure) if figure else "",

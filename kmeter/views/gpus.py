@@ -1,18 +1,16 @@
 """The catalogue as a list: one line a card, as many columns as the terminal holds."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
-from kmeter.units import UNKNOWN, number
+from kmeter.units import UNKNOWN, number, scaled
 from kmeter.views.gpu_card import Card
-from kmeter.views.tables import Column, WideOrStacked
+from kmeter.views.tables import Column, WideOrStacked, table_width
 
-_GAP = 2
 _MIB = 2**20
 
 
@@ -33,11 +31,7 @@ def _plain_name(card: Card) -> str:
 
 
 def _tera(unit: str) -> Callable[[Card], str]:
-    return lambda card: _scaled(card.peaks.flop_per_s[unit].value, 1e12)
-
-
-def _scaled(value: float | None, scale: float) -> str:
-    return number(None if value is None else value / scale)
+    return lambda card: scaled(card.peaks.flop_per_s[unit].value, 1e12)
 
 
 def _ridge(card: Card) -> str:
@@ -51,11 +45,11 @@ _FIGURES = (
     _Figure("product", "product", "", lambda card: card.product, tier=2, right=False),
     _Figure("cc", "cc", "", lambda card: card.device.compute_capability, tier=1),
     _Figure("SMs", "SMs", "", lambda card: number(card.device.sm_count), tier=1),
-    _Figure("MHz", "SM clock", "MHz", lambda card: _scaled(card.device.sm_clock_hz, 1e6), tier=1),
-    _Figure("L2 MiB", "L2", "MiB", lambda card: _scaled(card.device.l2_bytes, _MIB), tier=2),
+    _Figure("MHz", "SM clock", "MHz", lambda card: scaled(card.device.sm_clock_hz, 1e6), tier=1),
+    _Figure("L2 MiB", "L2", "MiB", lambda card: scaled(card.device.l2_bytes, _MIB), tier=2),
     _Figure("memory", "memory", "", lambda card: card.device.memory_type, tier=2, right=False),
     _Figure("GB", "memory", "GB", lambda card: number(card.device.memory_gb)),
-    _Figure("GB/s", "DRAM", "GB/s", lambda card: _scaled(card.peaks.dram_bytes_per_s.value, 1e9)),
+    _Figure("GB/s", "DRAM", "GB/s", lambda card: scaled(card.peaks.dram_bytes_per_s.value, 1e9)),
     _Figure("ridge", "ridge", "FLOP/byte", _ridge, tier=2),
     _Figure("fp64", "fp64", "TFLOP/s", _tera("fp64"), tier=2),
     _Figure("fp32", "fp32", "TFLOP/s", _tera("fp32")),
@@ -95,11 +89,6 @@ def _lines(table: Sequence[tuple[_Figure, tuple[str, ...]]]) -> Iterator[Rendera
     _, *rows = zip(*(cells for _, cells in table), strict=True)
     yield WideOrStacked([Column(figure.heading, figure.right) for figure in figures], rows)
     yield Text(f"\n{_legend(figures)}", style="dim")
-
-
-def table_width(columns: Iterable[Sequence[str]]) -> int:
-    """Cells that a table of these columns, headings included, takes on a line."""
-    return sum(max(map(cell_len, column)) + _GAP for column in columns) - _GAP
 
 
 def _with_unit(figure: _Figure, card: Card) -> str:

@@ -11,6 +11,7 @@ from kmeter.model.launch import Launch
 from kmeter.model.occupancy import Occupancy
 from kmeter.model.sweep import WARP_MULTIPLES, sweep
 from kmeter.units import size
+from kmeter.views.occupancy import colour
 
 _CELL = 5
 _AXIS = 5
@@ -53,7 +54,7 @@ class Heatmap:
         own = -(-max(1, launch.registers_per_thread) // _REGISTER_STEP) * _REGISTER_STEP
         return (
             launch.registers_per_thread > 0
-            and block_size == launch.warps_per_block * 32
+            and block_size == launch.padded_block_size
             and registers == min(own, 255)
         )
 
@@ -69,18 +70,11 @@ def _rows(sm: Architecture) -> tuple[int, ...]:
 def _columns(launch: Launch, width: int) -> tuple[int, ...]:
     """As many block sizes as fit, evenly spaced, and the launch's own among them."""
     fit = max(1, (width - _AXIS) // _CELL)
-    own = launch.warps_per_block * 32
     step = next((s for s in (1, 2, 4, 8, 16, 32) if len(WARP_MULTIPLES) // s + 1 <= fit), 32)
-    return tuple(sorted({*WARP_MULTIPLES[step - 1 :: step], own}))
+    return tuple(sorted({*WARP_MULTIPLES[step - 1 :: step], launch.padded_block_size}))
 
 
 def _cell(found: Occupancy, own: bool) -> Text:
     percent = str(round(100 * found.fraction))
     text = f"[{percent}]" if own else f"{percent} "
-    return Text(f"{text:>{_CELL}}", style=_style(found.fraction))
-
-
-def _style(fraction: float) -> str:
-    if fraction == 0:
-        return "dim"
-    return "green" if fraction >= 0.75 else "yellow" if fraction >= 0.5 else "red"
+    return Text(f"{text:>{_CELL}}", style=colour(found.fraction) if found.fraction else "dim")

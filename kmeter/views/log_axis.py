@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kmeter.units import si
-
 
 @dataclass(frozen=True)
 class LogAxis:
@@ -48,8 +46,3 @@ def power_of_two(value: float) -> str:
     if abs(exponent) > 12:
         return f"2^{exponent}"
     return str(2**exponent) if exponent >= 0 else f"1/{2**-exponent}"
-
-
-def decade(value: float, unit: str) -> str:
-    """``10 TFLOP/s``."""
-    return si(value, unit)

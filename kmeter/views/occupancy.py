@@ -84,7 +84,7 @@ def _blocks(count: int) -> str:
 
 def _verdict(found: Occupancy) -> Iterator[RenderableType]:
     yield Text.assemble(
-        (f"{percent(found.fraction)} occupancy", f"bold {_colour(found.fraction)}"),
+        (f"{percent(found.fraction)} occupancy", f"bold {colour(found.fraction)}"),
         f": {_blocks(found.blocks_per_sm)}, {found.active_warps_per_sm} of "
         f"{found.max_warps_per_sm} warps per SM, limited by {limiters_text(found)}",
     )
@@ -96,7 +96,8 @@ def limiters_text(found: Occupancy) -> str:
     return ", ".join(names) if names else "nothing"
 
 
-def _colour(fraction: float) -> str:
+def colour(fraction: float) -> str:
+    """Green, yellow or red: a reader without colours has the number."""
     return "green" if fraction >= 0.75 else "yellow" if fraction >= 0.5 else "red"
 
 
@@ -278,7 +279,7 @@ def cluster_text(cluster: ClusterAnswer) -> str:
 
 def sweep_table(report: LaunchReport) -> WideOrStacked:
     """Occupancy over block sizes; ``>`` marks the launch's own, ``best`` the best one."""
-    own = report.launch.warps_per_block * 32
+    own = report.launch.padded_block_size
     shown = sorted({*_SHOWN_BLOCK_SIZES, own, report.best_block.block_size} & set(report.sweep))
     rows = [_sweep_row(report, block_size, own) for block_size in shown]
     columns = (
@@ -301,6 +302,6 @@ def _sweep_row(report: LaunchReport, block_size: int, own: int) -> tuple[Cell, .
         str(found.blocks_per_sm),
         str(found.active_warps_per_sm),
         percent(found.fraction),
-        Text("#" * round(found.fraction * _BAR_CELLS), style=_colour(found.fraction)),
+        Text("#" * round(found.fraction * _BAR_CELLS), style=colour(found.fraction)),
         limiters_text(found),
     )

@@ -7,6 +7,7 @@ from kmeter.model.device import Device
 from kmeter.model.launch_report import BoundsAnswer, ClusterAnswer, LaunchReport, why_no_waves
 from kmeter.model.occupancy import Occupancy
 from kmeter.model.waves import Waves
+from kmeter.views.quantities import value_or_reason
 
 
 def occupancy_document(
@@ -76,9 +77,8 @@ def _bounds(bounds: BoundsAnswer | None) -> dict[str, Any] | None:
     return {
         "max_threads_per_block": bounds.max_threads,
         "min_blocks_per_sm": bounds.min_blocks,
-        "max_registers_per_thread": bounds.most_registers,
-        "max_registers_per_thread_reason": (
-            "so many blocks never fit" if bounds.most_registers is None else None
+        **value_or_reason(
+            "max_registers_per_thread", bounds.most_registers, "so many blocks never fit"
         ),
     }
 
@@ -111,9 +111,10 @@ def _cluster(cluster: ClusterAnswer | None) -> dict[str, Any] | None:
     return {
         "cluster_size": cluster.cluster_size,
         "portable": cluster.portable,
-        "max_active_clusters": cluster.active_clusters,
-        "max_active_clusters_reason": (
-            None if known else cluster.refused or "the SM count is unknown"
+        **value_or_reason(
+            "max_active_clusters",
+            cluster.active_clusters,
+            cluster.refused or "the SM count is unknown",
         ),
         "bound": None if not known else "exact" if cluster.exact else "upper",
     }

@@ -1,14 +1,8 @@
-"""A Quantity as text and as JSON: the value with its source, or a dash and the reason."""
+"""Numbers in JSON: a value, or null with the reason beside it."""
 
 from typing import Any
 
 from kmeter.model.device import Quantity
-from kmeter.units import si
-
-
-def quantity_text(quantity: Quantity, unit: str) -> str:
-    """``3.352 TB/s``, or a dash."""
-    return si(quantity.value, unit)
 
 
 def quantity_document(quantity: Quantity) -> dict[str, Any]:
@@ -19,3 +13,8 @@ def quantity_document(quantity: Quantity) -> dict[str, Any]:
         "clock_hz": quantity.clock_hz,
         "reason": quantity.reason or None,
     }
+
+
+def value_or_reason(name: str, value: float | None, reason: str) -> dict[str, Any]:
+    """A value under its name, and beside it why there is none."""
+    return {name: value, f"{name}_reason": reason if value is None else None}

@@ -7,6 +7,7 @@ from typing import Any
 
 from kmeter.model.device import Device
 from kmeter.model.roofline import Bound, Placed, Roof, Roofline
+from kmeter.views.quantities import value_or_reason
 
 
 def roofline_document(line: Roofline, placed: Sequence[Placed]) -> dict[str, Any]:
@@ -45,19 +46,15 @@ def roof_document(roof: Roof) -> dict[str, Any]:
 
 def point_document(placed: Placed) -> dict[str, Any]:
     """A point; what a point that was not timed did not reach is null."""
-    reason = None if placed.point.flop_per_s is not None else "not timed"
     return {
         "name": placed.point.name,
         "arithmetic_intensity": placed.point.arithmetic_intensity,
         "attainable_flop_per_s": placed.attainable_flop_per_s,
         "bound": placed.bound,
         "roof": placed.roof.name,
-        "flop_per_s": placed.point.flop_per_s,
-        "flop_per_s_reason": reason,
-        "bytes_per_s": placed.point.bytes_per_s,
-        "bytes_per_s_reason": reason,
-        "fraction_of_roof": placed.fraction_of_roof,
-        "fraction_of_roof_reason": reason,
+        **value_or_reason("flop_per_s", placed.point.flop_per_s, "not timed"),
+        **value_or_reason("bytes_per_s", placed.point.bytes_per_s, "not timed"),
+        **value_or_reason("fraction_of_roof", placed.fraction_of_roof, "not timed"),
         "above_roof": placed.above_roof,
     }
 

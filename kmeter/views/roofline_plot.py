@@ -11,7 +11,7 @@ from kmeter.model.compute_units import label, operation
 from kmeter.model.roofline import Bound, Placed, Roof, Roofline, ridge
 from kmeter.units import number, si
 from kmeter.views.canvas import Canvas
-from kmeter.views.log_axis import LogAxis, decade, power_of_two, powers_around, room_around
+from kmeter.views.log_axis import LogAxis, power_of_two, powers_around, room_around
 
 MANY = "*"
 """Stands for every point beyond the letters, and for points that share a cell."""
@@ -44,7 +44,7 @@ class RooflinePlot:
     ) -> Iterator[RenderableType]:
         frame = frame_of(self.rooflines, self.placed)
         unit = f"{operation(self.rooflines[0].compute.name)}/s"
-        gutter = max(len(decade(tick, unit)) for tick in _decades(frame.rates)) + 1
+        gutter = max(len(si(tick, unit)) for tick in _decades(frame.rates)) + 1
         width = max(16, options.max_width - gutter - 1)
         height = _height(console, width)
         canvas = Canvas(width, height, ascii_only=options.ascii_only)
@@ -218,7 +218,7 @@ def _with_axes(canvas: Canvas, drawing: _Drawing, gutter: int, unit: str) -> Ite
     ascii_only = canvas.ascii_only
     upright, level, corner = ("|", "-", "+") if ascii_only else ("│", "─", "└")
     rows = {
-        canvas.height - 1 - round(drawing.y.at(t)): decade(t, unit)
+        canvas.height - 1 - round(drawing.y.at(t)): si(t, unit)
         for t in _decades(drawing.frame.rates)
     }
     for row, line in enumerate(canvas.rows()):

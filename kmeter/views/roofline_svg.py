@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 from kmeter.model.compute_units import operation
 from kmeter.model.roofline import Placed, Roof, Roofline
 from kmeter.units import number, percent, si
-from kmeter.views.log_axis import LogAxis, decade, power_of_two
+from kmeter.views.log_axis import LogAxis, power_of_two
 from kmeter.views.roofline_plot import frame_of, height_of, roof_text
 from kmeter.views.roofline_theme import stylesheet
 
@@ -64,7 +64,7 @@ class _Picture:
         for tick in self.y.powers(10, 12):
             _, y = self.place(self.frame.intensities[0], tick)
             yield f'<path class="grid" d="M{LEFT} {y:.1f}H{right}"/>'
-            yield _text(LEFT - 10, y + 4, decade(tick, f"{self.unit}/s"), "tick", "end")
+            yield _text(LEFT - 10, y + 4, si(tick, f"{self.unit}/s"), "tick", "end")
         yield f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{PLOT}"/>'
         middle = (LEFT + right) / 2
         yield _text(

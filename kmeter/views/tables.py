@@ -1,9 +1,10 @@
 """Tables that never cut a number: where the columns do not fit, each row becomes a block."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -45,7 +46,7 @@ class WideOrStacked:
         essential = [i for i in everything if not self.columns[i].optional]
         for chosen in (everything, essential):
             widths = {i: max(row[i].cell_len for row in cells) for i in chosen}
-            if sum(widths.values()) + len(_GAP) * (len(widths) - 1) <= options.max_width:
+            if _line_width(widths.values()) <= options.max_width:
                 yield from self._lines(cells, widths)
                 return
         yield from self._stacked(console)
@@ -77,6 +78,15 @@ class WideOrStacked:
                 ],
                 indent=4,
             )
+
+
+def table_width(columns: Iterable[Sequence[str]]) -> int:
+    """Cells that a table of these columns, headings included, takes on a line."""
+    return _line_width([max(map(cell_len, column)) for column in columns])
+
+
+def _line_width(widths: Collection[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
 def _text(console: Console, cell: Cell) -> Text:
