@@ -51,6 +51,12 @@ def _nvml_version(nvml: Nvml) -> Fact:
     return _system(nvml, "nvmlSystemGetNVMLVersion")
 
 
+def nvml_handle(nvml: Nvml, name: str) -> Any:
+    """NVML's handle of the GPU of that name; None where it does not know it."""
+    driver = Libcuda()
+    return _nvml_handle(nvml, _read_cuda(driver, _ordinal(driver, name or "0"))).value
+
+
 def record(name: str, *, redact: bool) -> str:
     """The GPU as the text of a recording; ``redact`` leaves out what identifies it."""
     from kmeter.sources._recording import recording_of, text_of

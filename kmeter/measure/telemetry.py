@@ -1,0 +1,77 @@
+"""The card while something runs: clocks, power, temperature and throttle reasons, sampled by NVML."""
+
+import threading
+from typing import Any
+
+from kmeter.model.card import Fact
+from kmeter.model.ceiling import Conditions
+from kmeter.sources._nvml import Nvml
+from kmeter.sources._readings import read_field
+
+INTERVAL_S = 0.02
+SAMPLED = (
+    "sm_clock_hz", "memory_clock_hz", "power_w", "temperature_c", "throttle_reasons_mask",
+)  # fmt: skip
+
+IDLE = 0x1
+"""The one throttle reason that says nothing: the GPU had nothing to do between two launches."""
+
+
+class Sampler:
+    """Reads a card in a thread of its own from ``start`` to ``stop``."""
+
+    def __init__(self, nvml: Nvml, handle: Any) -> None:
+        """``handle`` is NVML's, or None where it does not know the card."""
+        self._nvml, self._handle = nvml, handle
+        self._readings: list[dict[str, Fact]] = []
+        self._wanted = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin anew."""
+        self._readings = []
+        if self._handle is None:
+            return
+        self._wanted.set()
+        self._thread = threading.Thread(target=self._sample, name="telemetry", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> Conditions:
+        """What was seen since ``start``."""
+        self._wanted.clear()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        return conditions_of(self._readings)
+
+    def _sample(self) -> None:
+        while self._wanted.is_set():
+            reading = {name: read_field(self._nvml, self._handle, name) for name in SAMPLED}
+            self._readings.append(reading)
+            threading.Event().wait(INTERVAL_S)
+
+
+def conditions_of(readings: list[dict[str, Fact]]) -> Conditions:
+    """Samples as one: clocks by their median, power and temperature by their most."""
+    clock, memory = _known(readings, "sm_clock_hz"), _known(readings, "memory_clock_hz")
+    masks = [int(mask) & ~IDLE for mask in _known(readings, "throttle_reasons_mask")]
+    seen = 0
+    for mask in masks:
+        seen |= mask
+    return Conditions(
+        sm_clock_hz=_middle(clock),
+        sm_clock_source="NVML" if clock else "",
+        memory_clock_hz=_middle(memory),
+        power_w=max(_known(readings, "power_w"), default=None),
+        temperature_c=max(_known(readings, "temperature_c"), default=None),
+        throttle_reasons_mask=seen if masks else None,
+        samples=len(readings),
+    )
+
+
+def _known(readings: list[dict[str, Fact]], name: str) -> list[float]:
+    return [r[name].value for r in readings if r[name].value is not None]
+
+
+def _middle(values: list[float]) -> float | None:
+    return sorted(values)[len(values) // 2] if values else None

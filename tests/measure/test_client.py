@@ -1,0 +1,99 @@
+"""The measuring process from outside: it dies, hangs, refuses and babbles, and the run goes on."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from recorded import EVENTS
+
+from kmeter.errors import NoGpuError
+from kmeter.measure.client import Client, WorkerRefusedError
+from kmeter.measure.collect import Collector
+from kmeter.measure.events import Ended, Event, Finished, Planned
+from kmeter.measure.plan import Options
+from kmeter.model.ceiling import Status
+
+FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
+NAMES = ["dram-read", "dram-copy", "l2-read"]
+
+Start = Callable[..., Client]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    def make(mishap: str = "", silence_s: float = 30.0) -> Client:
+        monkeypatch.setenv("KMETER_FAKE_EVENTS", str(EVENTS))
+        monkeypatch.setenv("KMETER_FAKE_ONCE", str(tmp_path / "once"))
+        monkeypatch.setenv("KMETER_FAKE_MISHAP", mishap)
+        return Client("0", Options(), command=(sys.executable, str(FAKE)), silence_s=silence_s)
+
+    return make
+
+
+def finished(events: list[Event]) -> dict[str, Status]:
+    return {e.ceiling.name: e.ceiling.status for e in events if isinstance(e, Finished)}
+
+
+def test_a_run_is_planned_once_and_ends(start: Start) -> None:
+    events = list(start().events(NAMES))
+    assert isinstance(events[0], Planned)
+    assert isinstance(events[-1], Ended)
+    assert finished(events) == dict.fromkeys(NAMES, Status.OK)
+    collector = Collector()
+    for event in events:
+        collector.take(event)
+    assert collector.run.is_complete
+    assert collector.run.rate("dram-copy") is not None
+
+
+def test_a_process_that_dies_costs_one_probe(start: Start) -> None:
+    events = list(start("kill:dram-copy").events(NAMES))
+    assert finished(events) == {
+        "dram-read": Status.OK,
+        "dram-copy": Status.FAILED,
+        "l2-read": Status.OK,
+    }
+    failed = next(e.ceiling for e in events if isinstance(e, Finished) and e.ceiling.reason)
+    assert failed.reason == "the measuring process ended (signal 9)"
+    assert sum(isinstance(event, Planned) for event in events) == 1
+
+
+def test_a_process_that_hangs_costs_one_probe(start: Start) -> None:
+    events = list(start("hang:dram-copy", silence_s=1.5).events(NAMES))
+    assert finished(events)["dram-copy"] is Status.FAILED
+    assert finished(events)["l2-read"] is Status.OK
+
+
+def test_after_a_lost_context_another_process_goes_on(start: Start) -> None:
+    events = list(start("broken:dram-read").events(NAMES))
+    assert finished(events) == {
+        "dram-read": Status.FAILED,
+        "dram-copy": Status.OK,
+        "l2-read": Status.OK,
+    }
+
+
+def test_what_is_no_event_goes_to_stderr(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(finished(list(start("junk").events(NAMES)))) == 3
+    assert "a library says hello" in capsys.readouterr().err
+
+
+def test_a_refusal_keeps_its_words_and_exit_code(start: Start) -> None:
+    with pytest.raises(WorkerRefusedError, match="no GPU here") as caught:
+        list(start("refuse").events(NAMES))
+    assert caught.value.exit_code == 3
+
+
+def test_a_process_that_never_begins_is_no_gpu(start: Start) -> None:
+    with pytest.raises(NoGpuError, match="exit code 7"):
+        list(start("mute").events(NAMES))
+
+
+def test_the_process_ends_with_whoever_listens(start: Start) -> None:
+    client = start("hang:dram-copy", silence_s=30.0)
+    stream = client.events(NAMES)
+    next(stream)
+    stream.close()
+    assert client._process is not None
+    assert client._process.poll() is not None
