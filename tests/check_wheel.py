@@ -5,12 +5,15 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 REPOSITORY = Path(__file__).parents[1]
 COMMANDS = (
     ("occupancy", "--block", "256", "--regs", "64", "--cc", "8.6"),
     ("gpus",),
 )
+
+NO_GPU = 3
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -36,6 +39,14 @@ def main(elsewhere: Path) -> None:
     for command in COMMANDS:
         out = run(clean / "kmeter", *command, cwd=elsewhere)
         print(f"{wheel.name}: kmeter {' '.join(command)}: {len(out.splitlines())} lines")
+    kernels = [name for name in ZipFile(wheel).namelist() if name.endswith((".cu", ".cuh"))]
+    if len(kernels) != len(list(REPOSITORY.glob("kmeter/measure/probes/*.cu*"))):
+        sys.exit(f"the wheel holds only these kernels: {kernels}")
+    refused = subprocess.run(
+        [clean / "kmeter", "ceiling"], capture_output=True, text=True, check=False
+    )
+    if refused.returncode != NO_GPU or "pip install" not in refused.stderr:
+        sys.exit(f"kmeter ceiling without CuPy: {refused.returncode}, {refused.stderr}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ from kmeter.errors import ExitCode, KmeterError, UsageError
 from kmeter.units import ascii_only
 
 # Each is the function of that name in kmeter/cli/NAME.py; `kmeter --help` lists them in this order.
-COMMANDS = ("info", "devices", "doctor", "occupancy", "roofline", "gpus", "compare")
+COMMANDS = (
+    "info", "devices", "doctor", "occupancy", "roofline", "ceiling", "gpus", "compare",
+)  # fmt: skip
 
 
 def _show_version(wanted: bool) -> None:

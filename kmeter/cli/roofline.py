@@ -9,7 +9,6 @@ from kmeter.errors import GateFailedError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.model.device import Device
-    from kmeter.model.peaks import Peaks
     from kmeter.model.roofline import KernelPoint, Placed, Roofline
 
 _POINT_FORM = "Write NAME,flop=2.1GFLOP,bytes=48MiB,time=120us"
@@ -60,6 +59,7 @@ def roofline(
     ascii_mode: Ascii = False,
 ) -> None:
     """The roofline of a card, and kernels placed under it."""
+    from kmeter.model.peaks import peaks
     from kmeter.model.roofline import roofline as make_roofline
     from kmeter.units import quoted
 
@@ -67,26 +67,39 @@ def roofline(
     peak = _peak(peak_tflops, "FLOP", 1e12, "--peak-tflops")
     points = [_intensity(text) for text in ai or ()] + [_point(text) for text in point or ()]
     units = tuple(units_named(dtype or ["fp32"]))
-    opened, found = _open(device, given=bandwidth is not None and peak is not None)
-    line = make_roofline(opened, found, units, dram_bytes_per_s=bandwidth, flop_per_s=peak)
+    opened, uuid = _open(device, given=bandwidth is not None and peak is not None)
+    line = make_roofline(opened, peaks(opened), units, dram_bytes_per_s=bandwidth, flop_per_s=peak)
     placed = [line.place(point) for point in points]
     _write_files(line, placed, csv, svg, theme)
-    _show(line, placed, as_json=as_json, ascii_mode=ascii_mode)
+    measured = _measured(line, uuid)
+    _show(line, placed, measured, as_json=as_json, ascii_mode=ascii_mode)
     above = [item.point.name for item in placed if item.above_roof]
     if strict and above:
         raise GateFailedError(f"above the roof: {', '.join(map(quoted, above))}")
 
 
-def _open(target: str | None, *, given: bool) -> tuple["Device", "Peaks"]:
-    from kmeter.model.peaks import peaks
-
+def _open(target: str | None, *, given: bool) -> tuple["Device", str | None]:
+    """The device, and of a card of this machine or a recording the UUID."""
     if target is None and given:
-        opened = _given_device()
-    else:
-        from kmeter.sources import open_device
+        return _given_device(), None
+    from kmeter.sources import open_device, open_machine, resolve
 
-        opened = open_device(DEFAULT_TARGET if target is None else target)
-    return opened, peaks(opened)
+    target = DEFAULT_TARGET if target is None else target
+    if resolve(target)[0] == "catalogue":
+        return open_device(target), None
+    card = open_machine(target).cards[0]
+    return card.device, card.uuid
+
+
+def _measured(line: "Roofline", uuid: str | None) -> "Roofline | None":
+    """The roofs by the ceilings that were saved for this very card."""
+    if uuid is None:
+        return None
+    from kmeter.model.roofline import measured_roofline
+    from kmeter.sources._ceilings import saved_ceilings
+
+    run = saved_ceilings(uuid)
+    return measured_roofline(line, run) if run else None
 
 
 def _given_device() -> "Device":
@@ -118,17 +131,24 @@ def _write_files(
         write_whole(svg, roofline_svg(line, placed, theme))
 
 
-def _show(line: "Roofline", placed: "list[Placed]", *, as_json: bool, ascii_mode: bool) -> None:
+def _show(
+    line: "Roofline",
+    placed: "list[Placed]",
+    measured: "Roofline | None",
+    *,
+    as_json: bool,
+    ascii_mode: bool,
+) -> None:
     from kmeter.cli.output import show, show_json
 
     if as_json:
         from kmeter.views.roofline_json import roofline_document
 
-        show_json(roofline_document(line, placed))
+        show_json(roofline_document(line, placed, measured))
     else:
         from kmeter.views.roofline import RooflineView
 
-        show(RooflineView(line, placed), ascii_mode=ascii_mode)
+        show(RooflineView(line, placed, measured), ascii_mode=ascii_mode)
 
 
 # ---- what the options mean ------------------------------------------------------------------

@@ -14,6 +14,7 @@ from kmeter.views.roofline_plot import RooflinePlot, mark, roof_text
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
 _SHORTEST_NAME = 14
+_OF_MEASURED = "% of measured"
 _BESIDE_THE_NAME = 46
 """Cells that the other columns of the table of points take."""
 
@@ -24,6 +25,8 @@ class RooflineView:
 
     line: Roofline
     placed: Sequence[Placed]
+    measured: Roofline | None = None
+    """The same roofs by the card's own ceilings, where they were measured."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -35,11 +38,13 @@ class RooflineView:
         for roof in line.unknown:
             yield indented(f"{label(roof.name)} {UNKNOWN}, {roof.rate.reason}")
         yield indented(f"ridge at {number(line.ridge)} {_intensity_unit(line)}")
+        if self.measured:
+            yield indented(f"measured here: {measured_text(line, self.measured)}")
         yield ""
         yield RooflinePlot([line], self.placed)
         if self.placed:
             yield ""
-            yield points_table(line, self.placed, options.max_width)
+            yield points_table(line, self.placed, options.max_width, self.measured)
             yield ""
         yield from _verdicts(line, self.placed)
 
@@ -64,20 +69,37 @@ def source_text(line: Roofline, roof: Roof) -> str:
 # ---- points ---------------------------------------------------------------------------------
 
 
-def points_table(line: Roofline, placed: Sequence[Placed], width: int) -> WideOrStacked:
+def measured_text(line: Roofline, measured: Roofline) -> str:
+    """The ceilings, each with its share of the peak."""
+    peaks = {roof.name: roof.at(1) for roof in line.roofs}
+    return ", ".join(
+        f"{roof_text(roof)} ({percent(roof.at(1) / peaks[roof.name])} of the peak)"
+        for roof in measured.roofs
+    )
+
+
+def points_table(
+    line: Roofline, placed: Sequence[Placed], width: int, measured: Roofline | None = None
+) -> WideOrStacked:
     """A row a point: its intensity, what it could attain, and how near it came."""
     unit = f"{operation(line.compute.name)}/s"
     scale, prefix = _common_scale([item.attainable_flop_per_s for item in placed])
-    longest = max(_SHORTEST_NAME, width - _BESIDE_THE_NAME)
+    beside = _BESIDE_THE_NAME + (len(_OF_MEASURED) + 2 if measured else 0)
+    longest = max(_SHORTEST_NAME, width - beside)
     rows = [_point_row(index, item, scale, longest) for index, item in enumerate(placed)]
-    columns = (
+    if measured:
+        rows = [
+            (*row, _of_measured(item, measured)) for row, item in zip(rows, placed, strict=True)
+        ]
+    columns = [
         Column("point", right=False),
         Column("AI"),
         Column("roof"),
         Column("bound", right=False),
         Column("reached"),
         Column("%"),
-    )
+        *([Column(_OF_MEASURED)] if measured else []),
+    ]
     title = f"AI in {_intensity_unit(line)}, roof and reached in {prefix}{unit}, % of the roof"
     return WideOrStacked(columns, rows, title=title)
 
@@ -101,6 +123,11 @@ def _point_row(index: int, placed: Placed, scale: float, longest: int) -> tuple[
         UNKNOWN if point.flop_per_s is None else number(point.flop_per_s / scale),
         UNKNOWN if fraction is None else number(100 * fraction, 3),
     )
+
+
+def _of_measured(placed: Placed, measured: Roofline) -> str:
+    fraction = measured.place(placed.point).fraction_of_roof
+    return UNKNOWN if fraction is None else number(100 * fraction, 3)
 
 
 def shortened(name: str, longest: int) -> str:

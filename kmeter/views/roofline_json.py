@@ -10,15 +10,24 @@ from kmeter.model.roofline import Bound, Placed, Roof, Roofline
 from kmeter.views.quantities import value_or_reason
 
 
-def roofline_document(line: Roofline, placed: Sequence[Placed]) -> dict[str, Any]:
-    """``kmeter.roofline/1``."""
+def roofline_document(
+    line: Roofline, placed: Sequence[Placed], measured: Roofline | None = None
+) -> dict[str, Any]:
+    """``kmeter.roofline/1``; ``ceilings`` are the roofs as measured on this card."""
     return {
         "schema": "kmeter.roofline/1",
         "device": device_document(line.device),
         "roofs": [roof_document(roof) for roof in (*line.roofs, *line.unknown)],
         "ridge_flop_per_byte": line.ridge,
-        "points": [point_document(item) for item in placed],
+        "ceilings": [roof_document(roof) for roof in measured.roofs] if measured else [],
+        "points": [point_document(item) | _of_ceiling(item, measured) for item in placed],
     }
+
+
+def _of_ceiling(placed: Placed, measured: Roofline | None) -> dict[str, Any]:
+    fraction = measured.place(placed.point).fraction_of_roof if measured else None
+    reason = "not timed" if measured else "no ceilings of this card are saved: kmeter ceiling"
+    return value_or_reason("fraction_of_ceiling", fraction, reason)
 
 
 def device_document(device: Device) -> dict[str, Any]:

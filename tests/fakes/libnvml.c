@@ -167,3 +167,22 @@ static int find(const char *text, struct device **out, int by_uuid) {
 }
 int nvmlDeviceGetHandleByUUID(const char *uuid, struct device **out) { return find(uuid, out, 1); }
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, struct device **out) { return find(bus, out, 0); }
+
+/* Locked clocks are written down in KMETER_FAKE_CLOCKS; an answer of error CODE refuses them. */
+static int write_clock(struct device *d, const char *key, const char *line) {
+  unsigned value;
+  int code = plain(d, key, &value);
+  if (code != OK && code != NOT_SUPPORTED) return code;
+  FILE *log = fopen(getenv("KMETER_FAKE_CLOCKS"), "a");
+  fprintf(log, "%s\n", line);
+  fclose(log);
+  return OK;
+}
+int nvmlDeviceSetGpuLockedClocks(struct device *d, unsigned least, unsigned most) {
+  char line[64];
+  snprintf(line, sizeof line, "lock %u %u", least, most);
+  return write_clock(d, "nvmlDeviceSetGpuLockedClocks", line);
+}
+int nvmlDeviceResetGpuLockedClocks(struct device *d) {
+  return write_clock(d, "nvmlDeviceResetGpuLockedClocks", "reset");
+}

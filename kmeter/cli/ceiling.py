@@ -1,0 +1,227 @@
+"""``kmeter ceiling``: what the card really delivers, measured."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kmeter.cli.options import Ascii, AsJson
+from kmeter.errors import ExitCode, GateFailedError, UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from kmeter.measure.plan import Options
+    from kmeter.model.ceiling import CeilingRun
+
+
+def ceiling(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Ceilings or the beginning of their names."),
+    ] = None,
+    device: Annotated[
+        str, typer.Option("--device", "-d", metavar="TARGET", help="Ordinal, UUID or bus id.")
+    ] = "0",
+    quick: Annotated[bool, typer.Option("--quick", help="The main ones, under 10 s.")] = False,
+    repeat: Annotated[
+        int | None, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Samples of each.")
+    ] = None,
+    mb: Annotated[
+        str | None,
+        typer.Option("--mb", metavar="N", help="MiB of each DRAM array instead of the planned."),
+    ] = None,
+    matmul_n: Annotated[
+        int | None,
+        typer.Option("--matmul-n", metavar="N", min=16, max=65536, help="The one matrix size."),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option("--check", metavar="FILE", help="Exit 1 where one is below the reference's."),
+    ] = None,
+    tolerance: Annotated[
+        str, typer.Option("--tolerance", metavar="5%", help="How much --check allows.")
+    ] = "5%",
+    lock_clocks: Annotated[
+        int | None,
+        typer.Option("--lock-clocks", metavar="MHZ", min=1, help="Hold the SM clock (as root)."),
+    ] = None,
+    save: Annotated[
+        bool, typer.Option("--save/--no-save", help="Keep them for roofline and bench.")
+    ] = True,
+    listed: Annotated[bool, typer.Option("--list", help="What there is to measure.")] = False,
+    as_json: AsJson = False,
+    ascii_mode: Ascii = False,
+) -> int:
+    """What the card really delivers at every level, measured. Nothing changes its clocks."""
+    if listed:
+        _list(as_json=as_json, ascii_mode=ascii_mode)
+        return ExitCode.OK
+    chosen = _chosen(names or [], quick=quick)
+    reference, allowed = _reference(check), _tolerance(tolerance)
+    run = _measure(device, chosen, _options(quick, repeat, mb, matmul_n), lock_clocks)
+    _show(run, as_json=as_json, ascii_mode=ascii_mode)
+    if save:
+        _save(run)
+    if not run.is_complete:
+        return ExitCode.INTERRUPTED
+    _judge(run, reference, allowed)
+    return ExitCode.OK
+
+
+def _options(quick: bool, repeat: int | None, mb: str | None, matmul_n: int | None) -> "Options":
+    from kmeter.measure.plan import Options
+
+    return Options(quick, repeat, None if mb is None else _array_bytes(mb), matmul_n)
+
+
+def _array_bytes(text: str) -> int:
+    from kmeter.units import parse_positive, quoted
+
+    wrong = f"--mb takes the MiB of an array, not {quoted(text)}"
+    return max(1, round(parse_positive(text, wrong, wrong))) * 2**20
+
+
+def _chosen(names: list[str], *, quick: bool) -> list[str]:
+    """The probes that are meant, in their own order; raises UsageError for a name of none."""
+    from kmeter.measure.catalogue import names_of
+    from kmeter.units import quoted
+
+    known = names_of()
+    for name in names:
+        if not any(_is_meant(probe, name) for probe in known):
+            from difflib import get_close_matches
+
+            near = ", ".join(get_close_matches(name, known, n=4, cutoff=0.4))
+            raise UsageError(
+                f"there is no ceiling {quoted(name)}",
+                f"Nearest: {near}" if near else "kmeter ceiling --list shows them",
+            )
+    if names:
+        return [probe for probe in known if any(_is_meant(probe, name) for name in names)]
+    return names_of(quick=True) if quick else known
+
+
+def _is_meant(probe: str, name: str) -> bool:
+    return probe == name or probe.startswith(f"{name}-")
+
+
+def _measure(
+    device: str, chosen: list[str], options: "Options", lock_clocks_mhz: int | None
+) -> "CeilingRun":
+    """Measure and follow; Ctrl-C ends it with what was finished."""
+    from contextlib import nullcontext
+
+    from kmeter.cli._progress import watching
+    from kmeter.measure.client import Client
+    from kmeter.measure.collect import Collector
+
+    locked = nullcontext() if lock_clocks_mhz is None else _locked(device, lock_clocks_mhz * 1e6)
+    collector = Collector()
+    with locked, watching() as watch:
+        try:
+            for event in Client(_live(device), options).events(chosen):
+                collector.take(event)
+                watch.see(event)
+        except KeyboardInterrupt:
+            if not collector.has_begun:
+                raise
+    return collector.run
+
+
+def _live(device: str) -> str:
+    """The name of a card of this machine; raises UsageError for a recording or catalogue entry."""
+    from kmeter.sources import resolve
+
+    source, name = resolve(device)
+    if source != "cuda":
+        raise UsageError(f"{device!r} is no card of this machine", "kmeter devices lists them")
+    return name
+
+
+def _locked(device: str, sm_clock_hz: float) -> "AbstractContextManager[None]":
+    from kmeter.measure.clocks import locked_clocks
+    from kmeter.sources._nvml import Nvml
+    from kmeter.sources.cuda import nvml_handle
+
+    nvml = Nvml()
+    return locked_clocks(nvml, nvml_handle(nvml, _live(device)), sm_clock_hz)
+
+
+def _show(run: "CeilingRun", *, as_json: bool, ascii_mode: bool) -> None:
+    from kmeter.cli.output import show, show_json
+
+    if as_json:
+        from kmeter.views.ceiling_json import ceiling_document
+
+        show_json(ceiling_document(run))
+    else:
+        from kmeter.views.ceiling import CeilingView
+
+        show(CeilingView(run), ascii_mode=ascii_mode)
+
+
+def _list(*, as_json: bool, ascii_mode: bool) -> None:
+    from kmeter.cli.output import show, show_json
+    from kmeter.measure.catalogue import described
+
+    found = described()
+    if as_json:
+        show_json({"schema": "kmeter.ceiling-list/1", "ceilings": [d._asdict() for d in found]})
+        return
+    from kmeter.views.tables import Pairs
+
+    show(Pairs([(d.name, d.what) for d in found]), ascii_mode=ascii_mode)
+
+
+def _save(run: "CeilingRun") -> None:
+    """Keep what was measured, with what the file already has of this card."""
+    import json
+    import sys
+
+    from kmeter.cli.files import write_whole
+    from kmeter.model.ceiling import merged
+    from kmeter.sources._ceilings import ceilings_file, saved_ceilings
+    from kmeter.views.ceiling_json import ceiling_document
+
+    try:
+        path = ceilings_file(run.uuid)
+        document = ceiling_document(merged(saved_ceilings(run.uuid), run))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(str(path), json.dumps(document, indent=1, allow_nan=False) + "\n")
+    except (UsageError, OSError) as error:
+        print(f"kmeter: the ceilings are not saved: {error}", file=sys.stderr)
+
+
+# ---- the gate -------------------------------------------------------------------------------
+
+
+def _reference(path: str | None) -> "CeilingRun | None":
+    if path is None:
+        return None
+    from kmeter.sources._ceilings import read_ceilings
+
+    return read_ceilings(Path(path))
+
+
+def _tolerance(text: str) -> float:
+    from kmeter.units import parse_fraction
+
+    return parse_fraction(text)
+
+
+def _judge(run: "CeilingRun", reference: "CeilingRun | None", tolerance: float) -> None:
+    """Raise GateFailedError where a probe failed, or one is below the reference."""
+    from kmeter.model.ceiling import Status
+    from kmeter.model.ceiling_check import shortfalls
+    from kmeter.views.ceiling import shortfall_text
+
+    failed = [c.name for c in run.ceilings if c.status is Status.FAILED]
+    if failed:
+        raise GateFailedError(f"failed: {', '.join(failed)}")
+    if reference is None:
+        return
+    names = tuple(c.name for c in run.ceilings)
+    found = shortfalls(run, reference, names, tolerance)
+    if found:
+        raise GateFailedError(f"below the reference: {'; '.join(map(shortfall_text, found))}")

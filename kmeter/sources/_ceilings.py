@@ -1,0 +1,62 @@
+"""Saved ceilings: a file a GPU under the user's data folder, named by its UUID."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from kmeter.errors import UsageError
+from kmeter.model.ceiling import CeilingRun
+
+FORMAT = "kmeter.ceiling/"
+VERSION = 1
+LARGEST_BYTES = 8 * 2**20
+_UUID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{36}")
+
+
+class _File(msgspec.Struct):
+    schema: str
+
+
+def ceilings_file(uuid: str | None) -> Path:
+    """Where the ceilings of a GPU are kept; raises UsageError for a GPU without a UUID."""
+    from platformdirs import user_data_path
+
+    if uuid is None or not _UUID.fullmatch(uuid):
+        raise UsageError("this GPU has no UUID to keep its ceilings under", "Use --json > FILE")
+    return user_data_path("kmeter") / "ceilings" / f"{uuid}.json"
+
+
+def saved_ceilings(uuid: str | None) -> CeilingRun | None:
+    """The ceilings of this very GPU; None where none were saved."""
+    try:
+        path = ceilings_file(uuid)
+    except UsageError:
+        return None
+    return read_ceilings(path) if path.is_file() else None
+
+
+def read_ceilings(path: Path) -> CeilingRun:
+    """The run in a file of ``kmeter ceiling --json`` or of the data folder; raises UsageError."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if len(raw) > LARGEST_BYTES:
+        raise UsageError(f"{path} is larger than any file of ceilings")
+    return decode_ceilings(raw, str(path))
+
+
+def decode_ceilings(raw: bytes, name: str) -> CeilingRun:
+    """The run in ``raw``; raises UsageError where there is none."""
+    try:
+        schema = msgspec.json.decode(raw, type=_File).schema
+        kind, _, version = schema.rpartition("/")
+        if f"{kind}/" != FORMAT:
+            raise UsageError(f"{name} holds no ceilings, but {schema[:40]!r}")
+        if version != str(VERSION):
+            raise UsageError(f"{name} was written by another version of kmeter ({schema[:40]})")
+        return msgspec.json.decode(raw, type=CeilingRun)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{name} holds no ceilings: {error}") from None

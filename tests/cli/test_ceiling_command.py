@@ -1,0 +1,325 @@
+"""``kmeter ceiling`` over a recorded measuring process: what it prints, keeps, judges and survives."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import FakeGpu, environment
+from recorded import EVENTS, h200_run
+from running import Finished, Run
+
+FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
+REPLAY = (
+    "import sys; import kmeter.measure.client as client; "
+    f"client.MODULE = (sys.executable, {str(FAKE)!r}); "
+    "from kmeter.cli.main import main; sys.exit(main())"
+)
+UUID = h200_run().uuid or ""
+
+Ceiling = Callable[..., Finished]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> dict[str, str]:
+    """The environment of a replay: a recording, and a home of its own."""
+    return os.environ | {
+        "COLUMNS": "100",
+        "KMETER_FAKE_EVENTS": str(EVENTS),
+        "KMETER_FAKE_ONCE": str(tmp_path / "once"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+    }
+
+
+@pytest.fixture
+def kmeter(told: dict[str, str]) -> Ceiling:
+    """Run kmeter with a recorded measuring process."""
+
+    def run(*arguments: str, **more: str) -> Finished:
+        done = subprocess.run(
+            [sys.executable, "-c", REPLAY, *arguments],
+            env=told | more,
+            capture_output=True,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def saved(told: dict[str, str]) -> Path:
+    return Path(told["XDG_DATA_HOME"]) / "kmeter" / "ceilings" / f"{UUID}.json"
+
+
+def document(finished: Finished) -> dict[str, Any]:
+    assert finished.code == 0, finished.err
+    found: dict[str, Any] = json.loads(finished.out)
+    return found
+
+
+# ---- what is measured -----------------------------------------------------------------------
+
+
+def test_a_name_means_all_that_begin_with_it(kmeter: Ceiling) -> None:
+    found = document(kmeter("ceiling", "dram", "l2-read", "--json", "--no-save"))
+    assert found["schema"] == "kmeter.ceiling/1"
+    names = [c["name"] for c in found["ceilings"]]
+    assert names[:2] == ["dram-read", "dram-write"]
+    assert "l2-read" in names
+    assert "latency-l2" not in names
+
+
+def test_numbers_have_units_limits_and_conditions(kmeter: Ceiling) -> None:
+    found = document(kmeter("ceiling", "dram-copy", "--json", "--no-save"))
+    (copy,) = found["ceilings"]
+    assert copy["measure"] == "bytes_per_s"
+    assert 4e12 < copy["value"] < 4.8e12
+    assert copy["counts"] == "read + write"
+    assert copy["limit"]["source"] == "derived"
+    assert 0.85 < copy["fraction_of_limit"] < 0.95
+    assert copy["conditions"]["power_w"] > 100
+    assert found["peak_bytes"] <= found["planned_bytes"]
+    assert found["is_complete"] is True
+
+
+def test_a_table_names_every_ceiling(kmeter: Ceiling) -> None:
+    finished = kmeter("ceiling", "latency", "--no-save")
+    assert finished.code == 0
+    assert "latency-dram" in finished.out
+    assert "\x1b" not in finished.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("dram-cpy",), "there is no ceiling 'dram-cpy'. Nearest: dram-copy"),
+        (("--mb", "x"), "--mb takes the MiB of an array, not 'x'"),
+        (("--mb", "-4"), "--mb takes the MiB of an array, not '-4'"),
+        (("--repeat", "0"), "0 is not in the range"),
+        (("--tolerance", "5"), "is not between 0 and 100 %"),
+        (("-d", "h100-sxm"), "'h100-sxm' is no card of this machine"),
+        (("--check", "missing.json"), "cannot read missing.json"),
+    ],
+)
+def test_a_wrong_word_is_one_line(kmeter: Ceiling, arguments: tuple[str, ...], says: str) -> None:
+    finished = kmeter("ceiling", *arguments)
+    assert finished.code == 2
+    assert says in finished.err
+    assert len(finished.err.splitlines()) == 1
+
+
+def test_the_list_says_what_each_shows(run: Run) -> None:
+    listed = run("ceiling", "--list")
+    assert listed.code == 0
+    assert "Copies from pinned host memory" in " ".join(listed.out.split())
+    found = json.loads(run("ceiling", "--list", "--json").out)
+    assert {c["name"] for c in found["ceilings"]} >= {"dram-read", "tensor-fp8", "roofline"}
+
+
+def test_without_a_gpu_it_says_so(run_process: Run) -> None:
+    finished = run_process("ceiling", "dram-read", LD_LIBRARY_PATH="/nowhere")
+    assert finished.code == 3
+    assert "a GPU of this machine is needed" in finished.err
+    assert finished.out == ""
+
+
+def test_without_cupy_it_says_what_to_install(tmp_path: Path, libraries: Path) -> None:
+    (tmp_path / "cupy").mkdir()
+    (tmp_path / "cupy" / "__init__.py").write_text("raise ImportError('none')")
+    told = environment(tmp_path, libraries, [FakeGpu()])
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from kmeter.cli.main import main; sys.exit(main())",
+         "ceiling", "dram-read"],
+        env=os.environ | told | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert 'pip install "kmeter[cuda13]"' in done.stderr
+
+
+# ---- what is kept ---------------------------------------------------------------------------
+
+
+def test_ceilings_are_kept_under_the_cards_uuid(kmeter: Ceiling, saved: Path) -> None:
+    kmeter("ceiling", "dram-copy")
+    kmeter("ceiling", "arithmetic-fp32")
+    kept = json.loads(saved.read_text())
+    assert [c["name"] for c in kept["ceilings"]] == ["arithmetic-fp32", "dram-copy"]
+    assert kept["driver_version"] == "580.159.04"
+
+
+def test_no_save_keeps_nothing(kmeter: Ceiling, saved: Path) -> None:
+    kmeter("ceiling", "dram-copy", "--no-save")
+    assert not saved.exists()
+
+
+def test_a_failure_is_not_kept(kmeter: Ceiling, saved: Path) -> None:
+    assert kmeter("ceiling", "dram-copy", KMETER_FAKE_MISHAP="broken:dram-copy").code == 1
+    assert json.loads(saved.read_text())["ceilings"] == []
+
+
+def test_where_nothing_can_be_kept_the_result_is_still_shown(kmeter: Ceiling) -> None:
+    finished = kmeter("ceiling", "dram-copy", XDG_DATA_HOME="/proc/none")
+    assert finished.code == 0
+    assert "dram-copy" in finished.out
+    assert "the ceilings are not saved" in finished.err
+
+
+def test_roofline_judges_by_the_cards_own_ceilings(
+    kmeter: Ceiling, tmp_path: Path, libraries: Path
+) -> None:
+    kmeter("ceiling", "dram", "arithmetic-fp32")
+    number = int(UUID.removeprefix("GPU-").replace("-", ""), 16)
+    point = "k,flop=1GFLOP,bytes=4GB,time=1ms"
+    for card, is_own in ((FakeGpu(number=number), True), (FakeGpu(), False)):
+        told = environment(tmp_path, libraries, [card])
+        arguments = ("roofline", "--peak-bw", "4814", "--point", point)
+        found = document(kmeter(*arguments, "--json", **told))
+        assert bool(found["ceilings"]) is is_own
+        (placed,) = found["points"]
+        assert (placed["fraction_of_ceiling"] is not None) is is_own
+        if is_own:
+            assert [roof["source"] for roof in found["ceilings"]] == ["measured", "measured"]
+            assert placed["fraction_of_ceiling"] == pytest.approx(4e12 / 4.71e12, rel=0.01)
+            assert "% of measured" in kmeter(*arguments, **told).out
+        else:
+            assert "no ceilings" in placed["fraction_of_ceiling_reason"]
+
+
+# ---- the gate -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reference(kmeter: Ceiling, tmp_path: Path) -> Callable[[float], str]:
+    """A file in which the copy was faster by a factor."""
+
+    def write(factor: float) -> str:
+        found = document(kmeter("ceiling", "dram-copy", "--json", "--no-save"))
+        found["ceilings"][0]["value"] *= factor
+        path = tmp_path / "reference.json"
+        path.write_text(json.dumps(found))
+        return str(path)
+
+    return write
+
+
+def test_a_card_as_fast_as_the_reference_passes(
+    kmeter: Ceiling, reference: Callable[[float], str]
+) -> None:
+    assert kmeter("ceiling", "dram-copy", "--check", reference(1.02)).code == 0
+
+
+def test_a_slower_card_fails_and_is_named(
+    kmeter: Ceiling, reference: Callable[[float], str]
+) -> None:
+    finished = kmeter("ceiling", "dram-copy", "--check", reference(1.25), "--tolerance", "5%")
+    assert finished.code == 1
+    assert "below the reference: dram-copy: 80 % of the reference (no cause seen)" in finished.err
+
+
+def test_a_file_of_something_else_is_no_reference(kmeter: Ceiling, tmp_path: Path) -> None:
+    for text in ("{}", "[", '{"schema": "kmeter.info/1"}', '{"schema": "kmeter.ceiling/9"}'):
+        (tmp_path / "odd.json").write_text(text)
+        finished = kmeter("ceiling", "dram-copy", "--check", str(tmp_path / "odd.json"))
+        assert finished.code == 2, text
+        assert "odd.json" in finished.err
+
+
+# ---- accidents ------------------------------------------------------------------------------
+
+
+def test_a_crash_fails_one_ceiling_and_the_command(kmeter: Ceiling) -> None:
+    finished = kmeter("ceiling", "dram-read", "dram-copy", KMETER_FAKE_MISHAP="kill:dram-read")
+    assert finished.code == 1
+    assert "dram-read failed: the measuring process ended (signal 9)" in finished.out
+    assert "failed: dram-read" in finished.err
+
+
+def test_ctrl_c_keeps_what_was_finished(told: dict[str, str], saved: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", REPLAY, "ceiling", "dram-read", "dram-copy", "--json"],
+        env=told | {"KMETER_FAKE_MISHAP": "hang:dram-copy"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    _wait_for(Path(told["KMETER_FAKE_ONCE"]))
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    found = json.loads(out)
+    assert found["is_complete"] is False
+    assert [c["name"] for c in found["ceilings"]] == ["dram-read"]
+    assert [c["name"] for c in json.loads(saved.read_text())["ceilings"]] == ["dram-read"]
+
+
+# ---- clocks ---------------------------------------------------------------------------------
+
+
+def clocks_log(tmp_path: Path) -> list[str]:
+    log = tmp_path / "clocks"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path, libraries: Path) -> dict[str, str]:
+    told = environment(tmp_path, libraries, [FakeGpu()])
+    return told | {"KMETER_FAKE_CLOCKS": str(tmp_path / "clocks")}
+
+
+def test_clocks_are_left_alone(kmeter: Ceiling, machine: dict[str, str], tmp_path: Path) -> None:
+    kmeter("ceiling", "dram-copy", **machine)
+    assert clocks_log(tmp_path) == []
+
+
+def test_locked_clocks_are_given_back(
+    kmeter: Ceiling, machine: dict[str, str], tmp_path: Path
+) -> None:
+    assert kmeter("ceiling", "dram-copy", "--lock-clocks", "1410", **machine).code == 0
+    assert clocks_log(tmp_path) == ["lock 1410 1410", "reset"]
+
+
+def test_locked_clocks_are_given_back_after_a_crash(
+    kmeter: Ceiling, machine: dict[str, str], tmp_path: Path
+) -> None:
+    kmeter("ceiling", "dram-copy", "--lock-clocks", "1410", KMETER_FAKE_MISHAP="mute", **machine)
+    assert clocks_log(tmp_path) == ["lock 1410 1410", "reset"]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_locked_clocks_are_given_back_on_every_signal(
+    told: dict[str, str], machine: dict[str, str], tmp_path: Path, ending: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", REPLAY, "ceiling", "dram-copy", "--lock-clocks", "1410"],
+        env=told | machine | {"KMETER_FAKE_MISHAP": "hang:dram-copy"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _wait_for(Path(told["KMETER_FAKE_ONCE"]))
+    process.send_signal(ending)
+    assert process.wait(20) == 130
+    assert clocks_log(tmp_path) == ["lock 1410 1410", "reset"]
+
+
+def test_clocks_that_may_not_be_locked_end_it_before_it_begins(
+    kmeter: Ceiling, tmp_path: Path, libraries: Path
+) -> None:
+    gpu = FakeGpu(nvml={"nvmlDeviceSetGpuLockedClocks": "error 4"})
+    told = environment(tmp_path, libraries, [gpu])
+    finished = kmeter("ceiling", "dram-copy", "--lock-clocks", "1410", **told)
+    assert finished.code == 2
+    assert "the clocks cannot be locked: no permission" in finished.err
+
+
+def _wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
