@@ -1,6 +1,5 @@
 """``kmeter ceiling``: what the card really delivers, measured."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,7 +36,11 @@ def ceiling(
     ] = None,
     check: Annotated[
         str | None,
-        typer.Option("--check", metavar="FILE", help="Exit 1 where one is below the reference's."),
+        typer.Option(
+            "--check",
+            metavar="FILE",
+            help="Exit 1 where one is below a reference: a file, or h200.",
+        ),
     ] = None,
     tolerance: Annotated[
         str, typer.Option("--tolerance", metavar="5%", help="How much --check allows.")
@@ -199,9 +202,9 @@ def _save(run: "CeilingRun") -> None:
 def _reference(path: str | None) -> "CeilingRun | None":
     if path is None:
         return None
-    from kmeter.sources._ceilings import read_ceilings
+    from kmeter.sources._ceilings import reference_ceilings
 
-    return read_ceilings(Path(path))
+    return reference_ceilings(path)
 
 
 def _tolerance(text: str) -> float:

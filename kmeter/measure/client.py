@@ -1,11 +1,12 @@
 """The other side of the measuring process: starts it, hears it, and goes on when it dies."""
 
-import os
-import select
 import subprocess
 import sys
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import IO
 
 import msgspec
 
@@ -125,16 +126,29 @@ class Client:
 
 
 def _lines(process: "subprocess.Popen[bytes]", silence_s: float) -> Iterator[bytes]:
-    """Whole lines of the process until it ends, or says nothing for ``silence_s``."""
-    assert process.stdout is not None
-    descriptor, rest = process.stdout.fileno(), b""
+    """Lines of the process until it ends, or says nothing for ``silence_s``.
+
+    A thread reads them, since only on some systems one can wait for a pipe.
+    """
+    lines: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
     while True:
-        ready, _, _ = select.select([descriptor], [], [], silence_s)
-        if not ready:
+        try:
+            line = lines.get(timeout=silence_s)
+        except Empty:
             return
-        chunk = os.read(descriptor, 65536)
-        if not chunk:
+        if not line:
             process.wait()
             return
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
+        yield line
+
+
+def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
+    """Every line, and at the end an empty one; a line that was cut off is none."""
+    try:
+        for line in pipe:
+            if line.endswith(b"\n"):
+                lines.put(line)
+    except ValueError:  # closed by stop()
+        pass
+    lines.put(b"")

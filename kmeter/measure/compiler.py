@@ -77,8 +77,9 @@ def source_text(file: str) -> str:
     return folder.joinpath("common.cuh").read_text() + folder.joinpath(f"{file}.cu").read_text()
 
 
-def compiler_version() -> str:
-    """NVRTC's version: ``13.0``."""
+def compiler_version() -> tuple[int, int]:
+    """NVRTC's version: (13, 0)."""
     from cupy_backends.cuda.libs import nvrtc
 
-    return ".".join(map(str, nvrtc.getVersion()))
+    major, minor = nvrtc.getVersion()
+    return int(major), int(minor)

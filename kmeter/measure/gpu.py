@@ -1,4 +1,4 @@
-"""One GPU under CuPy: memory from a bounded pool, kernels as functions, launches timed by events."""
+"""One GPU under CuPy: bounded memory, kernels as functions, launches timed by events."""
 
 import gc
 from collections.abc import Callable, Sequence
@@ -78,21 +78,33 @@ class Gpu:
         self.facts, self.planned_bytes = facts, planned_bytes
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self.stream.use()
-        self._pool = cupy.cuda.MemoryPool()
-        self._pool.set_limit(size=planned_bytes)
-        cupy.cuda.set_allocator(self._pool.malloc)
+        cupy.cuda.set_allocator(self._allocate)
         self._programs: dict[Source, Program] = {}
         self._most = 0
 
     # ---- memory -----------------------------------------------------------------------------
 
+    def _allocate(self, size: int) -> Any:
+        """Plain memory, given back with its last array: a pool would hide how much is in use."""
+        import cupy
+
+        if self._taken() + size > self.planned_bytes:
+            raise cupy.cuda.memory.OutOfMemoryError(size, self._taken(), self.planned_bytes)
+        pointer = cupy.cuda.MemoryPointer(cupy.cuda.Memory(size), 0)
+        self.note_memory()
+        return pointer
+
+    def _taken(self) -> int:
+        """Bytes that are no longer free since the start, libraries and loaded code included."""
+        from cupy.cuda import runtime
+
+        return int(self.facts.free_bytes - runtime.memGetInfo()[0])
+
     def empty(self, size: int, dtype: str = "u1") -> Any:
         """``size`` elements of device memory, uninitialised."""
         import cupy
 
-        array = cupy.empty(size, dtype)
-        self.note_memory()
-        return array
+        return cupy.empty(size, dtype)
 
     def zeros(self, size: int, dtype: str) -> Any:
         """``size`` elements, zero: for results, never for data."""
@@ -110,16 +122,13 @@ class Gpu:
         return copy
 
     def release(self) -> None:
-        """Give back what no array holds any more."""
+        """Wait for what was launched, and give back what only a cycle of references holds."""
         self.stream.synchronize()
         gc.collect()
-        self._pool.free_all_blocks()
 
     def note_memory(self) -> None:
-        """Remember how much is taken now, libraries and loaded code included."""
-        from cupy.cuda import runtime
-
-        self._most = max(self._most, self.facts.free_bytes - runtime.memGetInfo()[0])
+        """Remember how much is taken now."""
+        self._most = max(self._most, self._taken())
 
     @property
     def peak_bytes(self) -> int:

@@ -2,6 +2,7 @@
 
 from kmeter.measure.plan import GpuFacts
 from kmeter.model.ceiling import Limit
+from kmeter.model.compute_units import UNITS, dense, is_tensor, label
 from kmeter.model.device import Device, Quantity
 from kmeter.model.peaks import Peaks, peaks
 
@@ -23,8 +24,28 @@ def limit_of(name: str, device: Device, facts: GpuFacts) -> Limit:
         return _per_clock(_RATES[name](facts), device, facts)
     if name.startswith("pcie"):
         return _pcie(facts, both=name == "pcie-both")
-    found = peaks(device)
-    return _of_peaks(name, found)
+    for unit in _units(name)[:-1]:
+        if lacking(unit, device):
+            name = name.removeprefix(f"{unit}|")
+    return _of_peaks(name.split("|")[0], peaks(device))
+
+
+def lacking(name: str, device: Device) -> str:
+    """Why the card has no such unit at all; empty where it has one, or nobody knows."""
+    units = _units(name)
+    if not units or device.architecture is None:
+        return ""
+    if all(is_tensor(unit) for unit in units) and not device.has_tensor_cores:
+        return f"{device.name} has no tensor cores"
+    rates = device.architecture.rates
+    if all(rates.get(dense(unit)) == 0 for unit in units):
+        return f"{device.compute_capability} has no {label(units[0])} unit"
+    return ""
+
+
+def _units(name: str) -> list[str]:
+    """The compute units that a limit names: ``fp64_tensor|fp64``, the first that a card has."""
+    return [unit for unit in name.split("|") if unit in UNITS]
 
 
 _RATES = {
@@ -45,7 +66,7 @@ def _per_clock(rate: float | None, device: Device, facts: GpuFacts) -> Limit:
 
 def _pcie(facts: GpuFacts, *, both: bool) -> Limit:
     if facts.pcie_bytes_per_s is None:
-        return Limit(reason="NVML does not tell the link's generation and width")
+        return Limit(reason="no PCIe link, or NVML does not tell its generation and width")
     return Limit(facts.pcie_bytes_per_s * (2 if both else 1), "PCIe generation x width")
 
 

@@ -31,6 +31,8 @@ class GpuFacts(NamedTuple):
     sm_clock_hz: float | None = None
     pcie_bytes_per_s: float | None = None
     """One way, after the line code; None where NVML does not say."""
+    compiler: tuple[int, int] = (13, 0)
+    """NVRTC's version."""
     peers: tuple[int, ...] = ()
     """Ordinals of other GPUs that this one reaches directly."""
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from kmeter.measure.events import Event, Finished, Note, Started
 from kmeter.measure.gpu import Gpu
-from kmeter.measure.limits import above, limit_of
+from kmeter.measure.limits import above, lacking, limit_of
 from kmeter.measure.plan import Options
 from kmeter.measure.probes import (
     Lab,
@@ -56,7 +56,7 @@ def _measure(probe: Probe, lab: Lab, device: Device, sampler: Sampler) -> tuple[
     empty = Ceiling(
         probe.name, probe.level, probe.measure, Status.OK, counts=probe.counts, limit=limit
     )
-    missing = probe.unsupported(lab.facts)
+    missing = lacking(probe.limit, device) or probe.unsupported(lab.facts)
     if missing:
         return replace(empty, status=Status.UNSUPPORTED, reason=missing), False
     start = time.perf_counter()

@@ -14,6 +14,7 @@ import msgspec
 from kmeter import __version__
 from kmeter.errors import ExitCode, KmeterError, NoGpuError
 from kmeter.measure.catalogue import NO_CUPY, WAY_OUT
+from kmeter.measure.compiler import compiler_version
 from kmeter.measure.events import Ended, Event, Planned, Refused, line_of
 from kmeter.measure.limits import pcie_bytes_per_s
 from kmeter.measure.plan import GpuFacts, Options, planned_bytes
@@ -105,11 +106,20 @@ def _facts(card: Card) -> GpuFacts:
         shared_bytes_per_block_opt_in=card.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", 48 * 1024)
         or 0,
         sm_clock_hz=card.device.sm_clock_hz,
-        pcie_bytes_per_s=pcie_bytes_per_s(
-            card.fact("pcie_generation_max").value, card.fact("pcie_width").value
-        ),
+        pcie_bytes_per_s=_link_bytes_per_s(card),
+        compiler=compiler_version(),
         peers=tuple(_peers(card.ordinal or 0)),
     )
+
+
+def _link_bytes_per_s(card: Card) -> float | None:
+    """PCIe's rate; None for a GPU that reaches the host's memory by another way (C2C, on-chip)."""
+    if card.attribute("INTEGRATED") or card.attribute(
+        "PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES"
+    ):
+        return None
+    generation, width = card.fact("pcie_generation_max").value, card.fact("pcie_width").value
+    return pcie_bytes_per_s(generation, width)
 
 
 def _peers(ordinal: int) -> Any:
@@ -142,15 +152,13 @@ def _sampler(device: str) -> Any:
 
 
 def _run(machine: Machine, card: Card, options: Options, planned: int) -> CeilingRun:
-    from kmeter.measure.compiler import compiler_version
-
     return CeilingRun(
         gpu_name=card.device.name,
         uuid=card.uuid,
         compute_capability=card.device.compute_capability,
         driver_version=machine.driver_version.value,
         cuda_version=machine.cuda_version.value,
-        compiler_version=compiler_version(),
+        compiler_version=".".join(map(str, compiler_version())),
         kmeter_version=__version__,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         quick=options.quick,

@@ -169,6 +169,8 @@ def ceilings_of_unit(unit: str) -> tuple[str, ...]:
     """The ceilings that tell what a compute unit delivers: by its instructions, by a library."""
     if unit == "fp16_tensor_fp16_accumulate":
         return ("tensor-fp16-fp16",)
+    if unit == "fp8_tensor_fp32_accumulate":
+        return ("tensor-fp8", "matmul-fp8")
     if unit.endswith("_tensor"):
         name = unit.removesuffix("_tensor")
         return (f"tensor-{name}", f"matmul-{name}")

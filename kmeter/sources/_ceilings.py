@@ -1,6 +1,7 @@
 """Saved ceilings: a file a GPU under the user's data folder, named by its UUID."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -46,6 +47,23 @@ def read_ceilings(path: Path) -> CeilingRun:
     if len(raw) > LARGEST_BYTES:
         raise UsageError(f"{path} is larger than any file of ceilings")
     return decode_ceilings(raw, str(path))
+
+
+def reference_ceilings(name: str) -> CeilingRun:
+    """The run in a file, or one that comes with kmeter by the name of its card: ``h200``.
+
+    Raises UsageError where there is neither.
+    """
+    if Path(name).is_file() or name not in embedded_references():
+        return read_ceilings(Path(name))
+    embedded = files(__package__).joinpath("references", f"{name}.json")
+    return decode_ceilings(embedded.read_bytes(), name)
+
+
+def embedded_references() -> list[str]:
+    """The cards whose ceilings come with kmeter."""
+    folder = files(__package__).joinpath("references")
+    return sorted(item.name.removesuffix(".json") for item in folder.iterdir())
 
 
 def decode_ceilings(raw: bytes, name: str) -> CeilingRun:

@@ -22,12 +22,16 @@ FEW = 3
 
 def main(names: list[str]) -> int:
     """0 where every probe ran and found its results right."""
+    import cupy
+
     _do_little()
     failed = []
 
     def see(event: Event) -> None:
         if isinstance(event, Finished):
-            print(event.ceiling.name, event.ceiling.status, event.ceiling.reason, flush=True)
+            free = cupy.cuda.runtime.memGetInfo()[0] // 2**20
+            ceiling = event.ceiling
+            print(ceiling.name, ceiling.status, ceiling.reason, f"{free} MiB free", flush=True)
             if (
                 event.ceiling.status is Status.FAILED
                 and "above its limit" not in event.ceiling.reason

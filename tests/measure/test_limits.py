@@ -3,9 +3,10 @@
 import pytest
 from devices import H100_SXM, UNKNOWN_MEMORY
 
-from kmeter.measure.limits import above, limit_of, pcie_bytes_per_s
+from kmeter.measure.limits import above, lacking, limit_of, pcie_bytes_per_s
 from kmeter.measure.plan import GIB, MIB, GpuFacts
 from kmeter.measure.probes import probes
+from kmeter.model.architecture import architecture
 from kmeter.model.ceiling import Limit
 
 FACTS = GpuFacts((9, 0), 132, 50 * MIB, 70 * GIB, 80 * GIB, 232448, 1.98e9, 63e9)
@@ -77,3 +78,31 @@ def test_every_limit_that_a_probe_names_is_known_on_a_card_that_has_all() -> Non
     for probe in probes():
         if probe.limit:
             assert limit_of(probe.limit, H100_SXM, FACTS).value, probe.name
+
+
+# ---- units that a card lacks ----------------------------------------------------------------
+
+GEFORCE = H100_SXM._replace(
+    name="RTX 5090", compute_capability="12.0", architecture=architecture("12.0"), sm_count=170
+)
+GTX_1660 = H100_SXM._replace(
+    name="GTX 1660", compute_capability="7.5", architecture=architecture("7.5"),
+    has_tensor_cores=False,
+)  # fmt: skip
+
+
+def test_a_unit_that_the_chip_has_not_is_named() -> None:
+    assert lacking("fp64_tensor", GEFORCE) == "12.0 has no fp64 tensor unit"
+    assert lacking("fp16_tensor", GTX_1660) == "GTX 1660 has no tensor cores"
+    assert lacking("fp64_tensor", H100_SXM) == ""
+    assert lacking("dram", GEFORCE) == ""
+
+
+def test_a_matrix_product_in_double_is_bound_by_the_unit_that_does_it() -> None:
+    assert lacking("fp64_tensor|fp64", GEFORCE) == ""
+    on_cores = limit_of("fp64_tensor|fp64", H100_SXM, FACTS)
+    on_vector = limit_of("fp64_tensor|fp64", GEFORCE, FACTS)
+    assert on_cores.value == pytest.approx(66.9e12, rel=1e-2)
+    assert on_vector.value == limit_of("fp64", GEFORCE, FACTS).value
+    nobody_says = H100_SXM._replace(architecture=architecture("8.6"))
+    assert limit_of("fp64_tensor|fp64", nobody_says, FACTS).value is None

@@ -104,7 +104,7 @@ def test_the_best_of_several_is_one_that_was_measured_well() -> None:
 def test_units_find_their_ceilings() -> None:
     names = {c.name for c in h200_run().ceilings}
     known = {"fp64", "fp32", "fp16", "bf16", "int32", "int8_dot", "fp64_tensor", "tf32_tensor",
-             "fp16_tensor", "fp16_tensor_fp16_accumulate", "bf16_tensor", "fp8_tensor",
+             "fp16_tensor", "fp16_tensor_fp16_accumulate", "bf16_tensor", "fp8_tensor", "fp8_tensor_fp32_accumulate",
              "int8_tensor"}  # fmt: skip
     found = {unit for unit in DENSE_UNITS if names & set(ceilings_of_unit(unit))}
     assert found == known

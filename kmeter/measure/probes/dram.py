@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kmeter.measure.compiler import Source
 from kmeter.measure.gpu import Kernel
-from kmeter.measure.plan import MIB, STAGGER, ArrayPlan, plan_arrays
+from kmeter.measure.plan import MIB, STAGGER, ArrayPlan, GpuFacts, plan_arrays
 from kmeter.measure.probes import Lab, Measured, Probe, ProbeFailedError, ProbeSkippedError
 from kmeter.measure.probes._data import SEED, Data
 from kmeter.measure.race import Entrant, race, ranked
@@ -17,6 +18,8 @@ from kmeter.model.ceiling import Measure
 X, Y = np.float32(0.4), np.float32(0.7)
 """The scalars of scale and triad: no powers of two, so that products are rounded."""
 MEMSET_WORD = 0x9E3779B9
+WIDE_SINCE = (12, 9)
+"""The compiler that knows 32-byte loads and stores."""
 CHUNKS = (256 * 1024, MIB, 4 * MIB)
 """Bytes of neighbours that a block may go through, where it has a chunk."""
 BLOCKS = (128, 256, 512, 1024)
@@ -143,7 +146,7 @@ def _operands(lab: Lab, plan: ArrayPlan, operation: Operation) -> Operands:
 
 def _entrants(lab: Lab, operation: Operation, operands: Operands) -> list[Entrant]:
     """Every block and grid of the compiled variants that are fastest with a few of them."""
-    chosen = list(variants(lab.facts.compute_capability, quick=lab.options.quick))
+    chosen = list(variants(lab.facts, quick=lab.options.quick))
     programs = lab.gpu.programs([Source.of("dram", variant) for variant in chosen])
     scouts: dict[str, tuple[_Variant, Entrant]] = {}
     for constants, program in zip(chosen, programs, strict=True):
@@ -214,15 +217,15 @@ def _check(operation: Operation, operands: Operands, entrant: Entrant) -> None:
 # ---- what is tried --------------------------------------------------------------------------
 
 
-def variants(compute_capability: tuple[int, int], *, quick: bool) -> Iterator[dict[str, int]]:
-    """Constants of dram.cu to try: vector width, loads in flight, hint for L2."""
-    widths = (4,) if compute_capability < (10, 0) else (4, 8)
+def variants(facts: GpuFacts, *, quick: bool) -> Iterator[dict[str, int]]:
+    """Constants of dram.cu to try: vector width, loads in flight, hint for L2, chunks."""
+    has_wide = facts.compute_capability >= (10, 0) and facts.compiler >= WIDE_SINCE
     unrolls = (1, 4, 16) if quick else (1, 2, 4, 8, 16)
-    for words in widths:
-        for unroll in unrolls:
-            for hint in (0,) if quick else (0, 1) if compute_capability < (8, 0) else (0, 1, 2):
-                for chunked in (0, 1):
-                    yield {"UNROLL": unroll, "WORDS": words, "HINT": hint, "CHUNKED": chunked}
+    hints = (0,) if quick else (0, 1) if facts.compute_capability < (8, 0) else (0, 1, 2)
+    for words, unroll, hint, chunked in product(
+        (4, 8) if has_wide else (4,), unrolls, hints, (0, 1)
+    ):
+        yield {"UNROLL": unroll, "WORDS": words, "HINT": hint, "CHUNKED": chunked}
 
 
 def grids(

@@ -56,12 +56,23 @@ class Product(NamedTuple):
 
 
 PRODUCTS = (
-    Product("fp64", FP64, R_64F, R_64F, COMPUTE_64F, R_64F, "fp64_tensor", 1e-12),
+    Product("fp64", FP64, R_64F, R_64F, COMPUTE_64F, R_64F, "fp64_tensor|fp64", 1e-12),
     Product("fp32", FP32, R_32F, R_32F, COMPUTE_32F, R_32F, "fp32", 1e-4),
     Product("tf32", TF32, R_32F, R_32F, COMPUTE_TF32, R_32F, "tf32_tensor", 1e-2, (8, 0)),
     Product("fp16", FP16, R_16F, R_16F, COMPUTE_32F, R_32F, "fp16_tensor", 1e-2, (7, 0)),
     Product("bf16", BF16, R_16BF, R_16BF, COMPUTE_32F, R_32F, "bf16_tensor", 2e-2, (8, 0)),
-    Product("fp8", E4M3, R_8F_E4M3, R_16BF, COMPUTE_32F, R_32F, "fp8_tensor", 5e-2, (8, 9), True),
+    Product(
+        "fp8",
+        E4M3,
+        R_8F_E4M3,
+        R_16BF,
+        COMPUTE_32F,
+        R_32F,
+        "fp8_tensor_fp32_accumulate",
+        5e-2,
+        (8, 9),
+        True,
+    ),
     Product("int8", INT8, R_8I, R_32I, COMPUTE_32I, R_32I, "int8_tensor", 0, (7, 5), True),
 )
 _RESULTS = {

@@ -354,9 +354,11 @@ _INSTRUCTIONS = {FP64: "DMMA", TF32: "HMMA", FP16: "HMMA", BF16: "HMMA", E4M3: "
 
 
 def _missing(name: str, facts: GpuFacts) -> str:
-    if not multiplies(name, facts.compute_capability):
-        since = min(m.since for m in MULTIPLIES if m.name == name)
-        return f"needs compute capability {'.'.join(map(str, since))}"
+    since = min(m.since for m in MULTIPLIES if m.name == name)
+    if facts.compute_capability < since:
+        return f"this instruction needs compute capability {'.'.join(map(str, since))}"
+    if (10, 0) <= facts.compute_capability < (12, 0) and name != "fp64":
+        return "by instruction this card needs tcgen05, which kmeter has no kernel for; see matmul"
     return ""
 
 
@@ -379,7 +381,7 @@ PROBES = tuple(
         ("fp16", "fp16_tensor"),
         ("fp16-fp16", "fp16_tensor_fp16_accumulate"),
         ("bf16", "bf16_tensor"),
-        ("fp8", "fp8_tensor"),
+        ("fp8", "fp8_tensor_fp32_accumulate"),
         ("int8", "int8_tensor"),
     )
 )
