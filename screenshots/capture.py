@@ -31,6 +31,7 @@ COMMANDS = {
         "--point softmax,flop=2.5GFLOP,bytes=2GB,time=700us "
         "--point gemm,flop=137.4GFLOP,bytes=100MB,time=2.6ms"
     ),
+    "ceiling": "ceiling --show h200",
     "gpus": "gpus h100 h200 b200 4090 5090",
     "compare": "compare h100-sxm a100-sxm-80gb 4090 --ai 0.33",
 }

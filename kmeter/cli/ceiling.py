@@ -52,6 +52,10 @@ def ceiling(
     save: Annotated[
         bool, typer.Option("--save/--no-save", help="Keep them for roofline and bench.")
     ] = True,
+    show: Annotated[
+        str | None,
+        typer.Option("--show", metavar="FILE", help="Measure nothing, show a file, or h200."),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="What there is to measure.")] = False,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
@@ -60,8 +64,11 @@ def ceiling(
     if listed:
         _list(as_json=as_json, ascii_mode=ascii_mode)
         return ExitCode.OK
+    if show is not None:
+        _show(_reference(show), as_json=as_json, ascii_mode=ascii_mode)
+        return ExitCode.OK
     chosen = _chosen(names or [], quick=quick)
-    reference, allowed = _reference(check), _tolerance(tolerance)
+    reference, allowed = None if check is None else _reference(check), _tolerance(tolerance)
     run = _measure(device, chosen, _options(quick, repeat, mb, matmul_n), lock_clocks)
     _show(run, as_json=as_json, ascii_mode=ascii_mode)
     if save:
@@ -199,9 +206,7 @@ def _save(run: "CeilingRun") -> None:
 # ---- the gate -------------------------------------------------------------------------------
 
 
-def _reference(path: str | None) -> "CeilingRun | None":
-    if path is None:
-        return None
+def _reference(path: str) -> "CeilingRun":
     from kmeter.sources._ceilings import reference_ceilings
 
     return reference_ceilings(path)

@@ -224,6 +224,20 @@ def test_a_slower_card_fails_and_is_named(
     assert "below the reference: dram-copy: 80 % of the reference (no cause seen)" in finished.err
 
 
+def test_a_file_can_be_shown_again_without_a_gpu(run: Run, tmp_path: Path) -> None:
+    shown = run("ceiling", "--show", "h200", "--json")
+    found = document(shown)
+    assert found["gpu_name"] == "NVIDIA H200"
+    (tmp_path / "copy.json").write_text(shown.out)
+    again = document(run("ceiling", "--show", str(tmp_path / "copy.json"), "--json"))
+    assert again == found
+    assert "dram-copy" in run("ceiling", "--show", "h200").out
+
+
+def test_a_reference_comes_with_kmeter(kmeter: Ceiling) -> None:
+    assert kmeter("ceiling", "dram", "tensor", "--check", "h200", "--tolerance", "1%").code == 0
+
+
 def test_a_file_of_something_else_is_no_reference(kmeter: Ceiling, tmp_path: Path) -> None:
     for text in ("{}", "[", '{"schema": "kmeter.info/1"}', '{"schema": "kmeter.ceiling/9"}'):
         (tmp_path / "odd.json").write_text(text)
