@@ -187,20 +187,25 @@ def _list(*, as_json: bool, ascii_mode: bool) -> None:
 def _save(run: "CeilingRun") -> None:
     """Keep what was measured, with what the file already has of this card."""
     import json
-    import sys
 
     from kmeter.cli.files import write_whole
+    from kmeter.cli.output import warn
     from kmeter.model.ceiling import merged
     from kmeter.sources._ceilings import ceilings_file, saved_ceilings
     from kmeter.views.ceiling_json import ceiling_document
 
     try:
         path = ceilings_file(run.uuid)
-        document = ceiling_document(merged(saved_ceilings(run.uuid), run))
+        try:
+            old = saved_ceilings(run.uuid)
+        except UsageError as error:
+            warn(f"{error}; it is replaced")
+            old = None
+        document = ceiling_document(merged(old, run))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(str(path), json.dumps(document, indent=1, allow_nan=False) + "\n")
     except (UsageError, OSError) as error:
-        print(f"kmeter: the ceilings are not saved: {error}", file=sys.stderr)
+        warn(f"the ceilings are not saved: {error}")
 
 
 # ---- the gate -------------------------------------------------------------------------------

@@ -18,6 +18,12 @@ def show_json(document: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=True) + "\n")
 
 
+def warn(message: str) -> None:
+    """One line on stderr, of what does not keep the command from its result."""
+    if sys.stderr is not None:
+        print(f"kmeter: {message}", file=sys.stderr)
+
+
 def show(renderable: "RenderableType", *, ascii_mode: bool = False) -> None:
     """Print a view to stdout, at the width of the terminal."""
     console(ascii_mode=ascii_mode).print(renderable)

@@ -98,7 +98,13 @@ def _measured(line: "Roofline", uuid: str | None) -> "Roofline | None":
     from kmeter.model.roofline import measured_roofline
     from kmeter.sources._ceilings import saved_ceilings
 
-    run = saved_ceilings(uuid)
+    try:
+        run = saved_ceilings(uuid)
+    except UsageError as error:
+        from kmeter.cli.output import warn
+
+        warn(f"no ceilings: {error}")
+        return None
     return measured_roofline(line, run) if run else None
 
 

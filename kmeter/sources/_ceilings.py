@@ -8,6 +8,7 @@ import msgspec
 
 from kmeter.errors import UsageError
 from kmeter.model.ceiling import CeilingRun
+from kmeter.units import MOST, quoted
 
 FORMAT = "kmeter.ceiling/"
 VERSION = 1
@@ -75,6 +76,29 @@ def decode_ceilings(raw: bytes, name: str) -> CeilingRun:
             raise UsageError(f"{name} holds no ceilings, but {schema[:40]!r}")
         if version != str(VERSION):
             raise UsageError(f"{name} was written by another version of kmeter ({schema[:40]})")
-        return msgspec.json.decode(raw, type=CeilingRun)
+        return _checked(msgspec.json.decode(raw, type=CeilingRun), name)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{name} holds no ceilings: {error}") from None
+
+
+def _checked(run: CeilingRun, name: str) -> CeilingRun:
+    """The run, of which views and the gate can rely on every number and word.
+
+    Raises UsageError for a number that nothing can have, and for what would move a cursor.
+    """
+    for ceiling in run.ceilings:
+        numbers = [
+            ceiling.value, ceiling.cycles, ceiling.limit.value, ceiling.limit.clock_hz,
+            ceiling.conditions.sm_clock_hz, ceiling.conditions.memory_clock_hz, *ceiling.samples,
+            *(number for point in ceiling.points for number in (point.x, point.value)),
+        ]  # fmt: skip
+        if any(number is not None and not 1 / MOST <= number <= MOST for number in numbers):
+            raise UsageError(f"{name}: {quoted(ceiling.name)} has an impossible number")
+        if (ceiling.conditions.throttle_reasons_mask or 0) < 0:
+            raise UsageError(f"{name}: {quoted(ceiling.name)} has an impossible throttle mask")
+    words = (run.gpu_name, run.started_at, run.driver_version or "", run.compute_capability)
+    of_ceilings = ((c.name, c.reason, c.how, c.note, c.limit.reason) for c in run.ceilings)
+    for text in (*words, *(text for texts in of_ceilings for text in texts)):
+        if not text.isprintable():
+            raise UsageError(f"{name}: {quoted(text)} is not printable")
+    return run

@@ -54,7 +54,7 @@ class CeilingView:
             yield ""
             yield HierarchyPicture(run)
         for ceiling in run.ceilings:
-            if ceiling.points:
+            if len(ceiling.points) > 1:
                 yield ""
                 yield sweep_plot(ceiling, run)
         yield from _remarks(run)

@@ -15,12 +15,15 @@ from fakes import FakeGpu, environment
 from recorded import EVENTS, h200_run
 from running import Finished, Run
 
+import kmeter.sources as references
+
 FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
 REPLAY = (
     "import sys; import kmeter.measure.client as client; "
     f"client.MODULE = (sys.executable, {str(FAKE)!r}); "
     "from kmeter.cli.main import main; sys.exit(main())"
 )
+REFERENCES = Path(references.__file__).parent / "references"
 UUID = h200_run().uuid or ""
 
 Ceiling = Callable[..., Finished]
@@ -244,6 +247,48 @@ def test_a_file_of_something_else_is_no_reference(kmeter: Ceiling, tmp_path: Pat
         finished = kmeter("ceiling", "dram-copy", "--check", str(tmp_path / "odd.json"))
         assert finished.code == 2, text
         assert "odd.json" in finished.err
+
+
+def _worse(change: Callable[[dict[str, Any]], None]) -> str:
+    found = json.loads((REFERENCES / "h200.json").read_text())
+    for ceiling in found["ceilings"]:
+        change(ceiling)
+    return json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _worse(lambda c: c.update(value=-1.0)),
+        _worse(lambda c: c.update(value=1e308)),
+        _worse(lambda c: c["limit"].update(value=1e-300)),
+        _worse(lambda c: c["conditions"].update(throttle_reasons_mask=-1)),
+        _worse(lambda c: c.update(note="\x1b]0;x\x07")),
+        _worse(lambda c: c.update(points=[{"x": 0, "value": 0}])),
+    ],
+    ids=["negative", "huge", "tiny limit", "mask", "escape", "points"],
+)
+def test_an_impossible_file_is_refused_in_one_line(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    finished = run("ceiling", "--show", str(tmp_path / "bad.json"))
+    assert finished.code == 2
+    assert "bad.json" in finished.err
+    assert len(finished.err.splitlines()) == 1
+    assert "\x1b" not in finished.err
+
+
+def test_one_point_is_no_curve(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(_worse(lambda c: c.update(points=[{"x": 5, "value": 7}])))
+    assert run("ceiling", "--show", str(tmp_path / "one.json")).code == 0
+
+
+def test_a_broken_saved_file_is_replaced_and_said(kmeter: Ceiling, saved: Path) -> None:
+    saved.parent.mkdir(parents=True)
+    saved.write_text("{")
+    finished = kmeter("ceiling", "dram-copy")
+    assert finished.code == 0
+    assert "it is replaced" in finished.err
+    assert [c["name"] for c in json.loads(saved.read_text())["ceilings"]] == ["dram-copy"]
 
 
 # ---- accidents ------------------------------------------------------------------------------
