@@ -8,7 +8,7 @@ GIB = 2**30
 
 LARGEST_ARRAY = 8 * GIB
 """At 8 GiB what a launch costs beside its work is below 0.1 % on any card of today."""
-LARGEST_TOTAL = 24 * GIB
+LARGEST_TOTAL = 18 * GIB
 STAGGER = 32 * MIB
 """Between arrays, so that streams through them do not meet in the same banks of DRAM."""
 MOST_OF_FREE = 0.6

@@ -8,6 +8,7 @@ from kmeter.measure.plan import (
     GIB,
     GRAIN,
     LARGEST_ARRAY,
+    LARGEST_TOTAL,
     MIB,
     MOST_OF_FREE,
     GpuFacts,
@@ -40,7 +41,8 @@ CARDS = [H200, LAPTOP, RTX_5090]
 def test_a_large_card_gets_large_arrays() -> None:
     plan = plan_arrays(H200, 3)
     assert plan is not None
-    assert plan.array_bytes == LARGEST_ARRAY
+    assert plan.array_bytes == LARGEST_TOTAL // 3
+    assert plan_arrays(H200, 1) == (LARGEST_ARRAY, 1, "")
     assert plan.note == ""
 
 

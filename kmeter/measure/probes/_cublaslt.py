@@ -14,7 +14,7 @@ def proposals(
     product: Any, n: int, operands: tuple[int, int, int], workspace: Any, stream: int
 ) -> list[tuple[str, Callable[[], None]]]:
     """Launches of C = A^T B by each algorithm that the heuristics name, the favourite first."""
-    from kmeter.measure.probes.matmul import _SCALES, TRANSPOSED, TURNED
+    from kmeter.measure.probes.matmul import _SCALES, TRANSPOSED
 
     handle = lt.create()
     description = lt.matmul_desc_create(product.compute, product.scale)
@@ -47,7 +47,7 @@ def proposals(
 
     algorithms = [found[i : i + 1]["algo"].copy() for i in range(int(count[0]))]
     return [
-        (f"cuBLASLt, {TURNED}, proposal {i + 1}", partial(launch, algorithm))
+        (f"cuBLASLt, proposal {i + 1}", partial(launch, algorithm))
         for i, algorithm in enumerate(algorithms)
     ]
 

@@ -102,7 +102,7 @@ def _run(name: str, lab: Lab) -> Measured:
 
 
 def _raced(lab: Lab, trials: "list[_Trial]") -> "tuple[_Trial, Winner]":
-    repeat = lab.options.repeat or (3 if lab.options.quick or len(trials) == 1 else 7)
+    repeat = lab.options.repeat or (3 if lab.options.quick or len(trials) == 1 else 5)
     options = lab.options._replace(repeat=repeat, most_finalists=2)
     winner = race(lab.gpu, [t.entrant() for t in trials], options, lab.tell, rest_s=REST_S)
     return next(t for t in trials if t.label == winner.entrant.label), winner
