@@ -8,6 +8,7 @@ import msgspec
 
 from kmeter.errors import UsageError
 from kmeter.model.ceiling import CeilingRun
+from kmeter.sources._files import read_bounded
 from kmeter.units import MOST, quoted
 
 FORMAT = "kmeter.ceiling/"
@@ -40,14 +41,7 @@ def saved_ceilings(uuid: str | None) -> CeilingRun | None:
 
 def read_ceilings(path: Path) -> CeilingRun:
     """The run in a file of ``kmeter ceiling --json`` or of the data folder; raises UsageError."""
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    if len(raw) > LARGEST_BYTES:
-        raise UsageError(f"{path} is larger than any file of ceilings")
-    return decode_ceilings(raw, str(path))
+    return decode_ceilings(read_bounded(path, LARGEST_BYTES, "file of ceilings"), str(path))
 
 
 def reference_ceilings(name: str) -> CeilingRun:

@@ -11,6 +11,7 @@ from kmeter.errors import UsageError
 from kmeter.model.card import Fact
 from kmeter.model.device import Source
 from kmeter.sources._device_of_card import CardReading, CudaFacts
+from kmeter.sources._files import read_bounded
 from kmeter.sources._readings import FIELDS
 
 FORMAT = "kmeter.device/"
@@ -81,14 +82,7 @@ def read_recording(path: Path) -> Recording:
 
     Raises UsageError for what is none: too large, cut off, of a newer kmeter, or another JSON.
     """
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    if len(raw) > LARGEST_BYTES:
-        raise UsageError(f"{path} is larger than any recording of a device")
-    return decode(raw, str(path))
+    return decode(read_bounded(path, LARGEST_BYTES, "recording of a device"), str(path))
 
 
 def decode(raw: bytes, name: str) -> Recording:

@@ -81,6 +81,13 @@ class Probe:
     """Why this GPU cannot run it; empty where it can."""
 
 
+def too_old(since: tuple[int, int], facts: "GpuFacts") -> str:
+    """Why a card cannot run what needs compute capability ``since``; empty where it can."""
+    if facts.compute_capability >= since:
+        return ""
+    return f"needs compute capability {since[0]}.{since[1]}"
+
+
 def probes() -> Iterator[Probe]:
     """Every probe, level by level."""
     for name in _ORDER:
@@ -88,7 +95,7 @@ def probes() -> Iterator[Probe]:
 
 
 _ORDER = (
-    "dram", "l2", "l1", "shared", "working_set", "latency", "launch", "arithmetic", "tensor", "matmul",
+    "dram", "l2", "l1", "working_set", "latency", "launch", "arithmetic", "tensor", "matmul",
     "host_link", "peer", "intensity",
 )  # fmt: skip
 

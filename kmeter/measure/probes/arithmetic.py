@@ -9,8 +9,7 @@ import numpy as np
 from kmeter.measure.clock import ClockReader
 from kmeter.measure.compiler import Source
 from kmeter.measure.gpu import Kernel
-from kmeter.measure.plan import GpuFacts
-from kmeter.measure.probes import Lab, Measured, Probe, ProbeFailedError
+from kmeter.measure.probes import Lab, Measured, Probe, ProbeFailedError, too_old
 from kmeter.measure.probes._data import SEED
 from kmeter.measure.race import Entrant, passes_lasting, race
 from kmeter.model.ceiling import Measure
@@ -225,12 +224,6 @@ class _Trial:
             raise ProbeFailedError("the chains ended at wrong values")
 
 
-def _missing(chain: Chain, facts: GpuFacts) -> str:
-    if facts.compute_capability < chain.since:
-        return f"needs compute capability {'.'.join(map(str, chain.since))}"
-    return ""
-
-
 PROBES = tuple(
     Probe(
         name=f"arithmetic-{chain.name}",
@@ -242,7 +235,7 @@ PROBES = tuple(
         counts=f"{chain.operations} an instruction and thread",
         seconds=1.0,
         in_quick=chain.name in {"fp64", "fp32", "fp16"},
-        unsupported=partial(_missing, chain),
+        unsupported=partial(too_old, chain.since),
     )
     for chain in CHAINS
 )

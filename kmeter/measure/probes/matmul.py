@@ -15,6 +15,7 @@ from kmeter.measure.probes import (
     ProbeFailedError,
     ProbeSkippedError,
     ProbeUnsupportedError,
+    too_old,
 )
 from kmeter.measure.probes._data import SEED
 from kmeter.measure.probes._numbers import BF16, E4M3, FP16, FP32, FP64, INT8, TF32, Encoding
@@ -186,12 +187,6 @@ def _through_lt(lab: Lab, product: Product, m: Matrices) -> list[tuple[str, Any]
     return proposals(product, m.n, operands, workspace, lab.gpu.stream.ptr)
 
 
-def _missing(product: Product, facts: GpuFacts) -> str:
-    if facts.compute_capability < product.since:
-        return f"needs compute capability {'.'.join(map(str, product.since))}"
-    return ""
-
-
 PROBES = tuple(
     Probe(
         name=f"matmul-{product.name}",
@@ -203,7 +198,7 @@ PROBES = tuple(
         counts="a multiply-add is 2",
         seconds=2.5,
         in_quick=False,
-        unsupported=partial(_missing, product),
+        unsupported=partial(too_old, product.since),
     )
     for product in PRODUCTS
 )

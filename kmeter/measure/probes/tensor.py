@@ -13,7 +13,7 @@ from kmeter.measure.clock import ClockReader
 from kmeter.measure.compiler import Source
 from kmeter.measure.gpu import Kernel
 from kmeter.measure.plan import GpuFacts
-from kmeter.measure.probes import Lab, Measured, Probe, ProbeFailedError
+from kmeter.measure.probes import Lab, Measured, Probe, ProbeFailedError, too_old
 from kmeter.measure.probes import _fragments as fragments
 from kmeter.measure.probes._data import SEED
 from kmeter.measure.probes._fragments import WARPGROUP_COLUMNS, WARPGROUP_ROWS
@@ -355,11 +355,9 @@ _INSTRUCTIONS = {FP64: "DMMA", TF32: "HMMA", FP16: "HMMA", BF16: "HMMA", E4M3: "
 
 def _missing(name: str, facts: GpuFacts) -> str:
     since = min(m.since for m in MULTIPLIES if m.name == name)
-    if facts.compute_capability < since:
-        return f"this instruction needs compute capability {'.'.join(map(str, since))}"
     if (10, 0) <= facts.compute_capability < (12, 0) and name != "fp64":
         return "by instruction this card needs tcgen05, which kmeter has no kernel for; see matmul"
-    return ""
+    return too_old(since, facts)
 
 
 PROBES = tuple(
