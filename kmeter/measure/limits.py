@@ -21,7 +21,8 @@ NOT_PUBLISHED = "nobody publishes one"
 def limit_of(name: str, device: Device, facts: GpuFacts) -> Limit:
     """The limit that a probe names: a compute unit, ``dram``, ``l1``, ``shared``, ``pcie``."""
     if name in {"shared", "l1", "ex2"}:
-        return _per_clock(_RATES[name](facts), device, facts)
+        what = "operations" if name == "ex2" else "bytes"
+        return _per_clock(_RATES[name](facts), what, device, facts)
     if name.startswith("pcie"):
         return _pcie(facts, both=name == "pcie-both")
     for unit in _units(name)[:-1]:
@@ -55,13 +56,13 @@ _RATES = {
 }
 
 
-def _per_clock(rate: float | None, device: Device, facts: GpuFacts) -> Limit:
+def _per_clock(rate: float | None, what: str, device: Device, facts: GpuFacts) -> Limit:
     if rate is None:
         return Limit(reason=NOT_PUBLISHED)
     if not device.sm_clock_hz:
         return Limit(reason="the SM clock is unknown")
     value = rate * facts.sm_count * device.sm_clock_hz
-    return Limit(value, f"{rate:g} per SM and clock", device.sm_clock_hz)
+    return Limit(value, f"{rate:g} {what} per SM and clock", device.sm_clock_hz)
 
 
 def _pcie(facts: GpuFacts, *, both: bool) -> Limit:

@@ -1,6 +1,6 @@
 """Ceilings for people: a table, the hierarchy, the sweeps, and what did not work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -31,7 +31,6 @@ _COLUMNS = (
     Column("% of peak"),
     Column("at clock"),
     Column("clock"),
-    Column("peak", right=False, optional=True),
 )
 
 
@@ -50,6 +49,8 @@ class CeilingView:
         if rates:
             yield ""
             yield WideOrStacked(_COLUMNS, [_row(ceiling) for ceiling in rates])
+            yield ""
+            yield from map(indented, peak_lines(rates))
         if has_levels(run):
             yield ""
             yield HierarchyPicture(run)
@@ -75,7 +76,6 @@ def _row(ceiling: Ceiling) -> tuple[Cell, ...]:
         percent(ceiling.fraction_of_limit),
         percent(ceiling.fraction_at_clock) if ceiling.limit.clock_hz else UNKNOWN,
         clock_text(ceiling),
-        ceiling.limit.source or ceiling.limit.reason,
     )
 
 
@@ -92,6 +92,24 @@ def _spread_text(spread: float | None) -> str:
 def clock_text(ceiling: Ceiling) -> str:
     """The SM clock that was held; a dash where nobody could tell."""
     return si(ceiling.conditions.sm_clock_hz, "Hz")
+
+
+def peak_lines(ceilings: Sequence[Ceiling]) -> Iterator[str]:
+    """Where the peaks come from: ``peak of DRAM, tensor: derived``.
+
+    A level stands for its ceilings; one whose peak comes from elsewhere than its level's first
+    stands for itself.
+    """
+    of_level: dict[str, str] = {}
+    names: dict[str, dict[str, None]] = {}
+    for ceiling in ceilings:
+        if ceiling.measure.more_is_better:
+            source = ceiling.limit.source or ceiling.limit.reason
+            usual = of_level.setdefault(ceiling.level, source)
+            name = ceiling.level if source == usual else ceiling.name
+            names.setdefault(source, {})[name] = None
+    for source, meant in names.items():
+        yield f"peak of {', '.join(meant)}: {source}"
 
 
 # ---- sweeps ---------------------------------------------------------------------------------
