@@ -95,7 +95,7 @@ def _measured(line: "Roofline", uuid: str | None) -> "Roofline | None":
     """The roofs by the ceilings that were saved for this very card."""
     if uuid is None:
         return None
-    from kmeter.model.roofline import measured_roofline
+    from kmeter.model.measured_roofline import measured_roofline
     from kmeter.sources._ceilings import saved_ceilings
 
     try:

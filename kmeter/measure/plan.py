@@ -15,6 +15,10 @@ MOST_OF_FREE = 0.6
 """Of the memory that is free: a card that draws a desktop needs the rest."""
 TIMES_L2 = 8
 """An array this many times L2 leaves nothing useful in it from one pass to the next."""
+OTHERS = 4 * GIB
+"""What no probe but those of DRAM needs more than: three matrices of 16384, and copies of them."""
+SLACK = 512 * MIB
+"""Loaded code, and what libraries take for themselves."""
 GRAIN = MIB
 """Arrays are a multiple of this: a whole number of tiles of every variant of a kernel."""
 
@@ -109,8 +113,8 @@ def _size_note(total: int, size: int, l2_bytes: int) -> str:
 def planned_bytes(facts: GpuFacts, options: Options) -> int:
     """The most device memory that a run may hold at once."""
     arrays = plan_arrays(facts, 3, options.array_bytes)
-    largest = max(arrays.held_bytes if arrays else 0, sweep_bytes(facts), GIB)
-    return min(largest + 512 * MIB, int(facts.free_bytes * 0.9))
+    largest = max(arrays.held_bytes if arrays else 0, sweep_bytes(facts), OTHERS)
+    return min(largest + SLACK, int(facts.free_bytes * 0.9))
 
 
 # ---- caches ---------------------------------------------------------------------------------

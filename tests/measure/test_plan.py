@@ -167,6 +167,14 @@ def test_matrices_fit_the_memory_that_is_free() -> None:
     assert sizes(LAPTOP._replace(free_bytes=1000), PRODUCTS[0], None, quick=False) == []
 
 
+def test_matrices_fit_the_plan_also_beside_small_arrays() -> None:
+    for card in CARDS:
+        planned = planned_bytes(card, Options(array_bytes=MIB))
+        for product in PRODUCTS:
+            for n in sizes(card, product, None, quick=False):
+                assert 4 * n * n * product.encoding.bytes <= planned, (card, product.name, n)
+
+
 def test_operands_of_wgmma_fit_shared_memory() -> None:
     assert all(s.shared_bytes <= 232448 for s in wgmma_shapes(232448, quick=False))
     assert list(wgmma_shapes(1024, quick=False)) == []
