@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,9 @@ from kmeter.measure.limits import pcie_bytes_per_s
 from kmeter.measure.plan import GpuFacts, Options, planned_bytes
 from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import CeilingRun
+
+if TYPE_CHECKING:
+    from kmeter.measure.gpu import Gpu
 
 
 class Request(msgspec.Struct):
@@ -56,19 +59,16 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         raise NoGpuError(error.message, "To measure, a GPU of this machine is needed") from None
     card = machine.cards[0]
     _import_cupy()
-    from kmeter.measure.gpu import Gpu
     from kmeter.measure.probes import probes
     from kmeter.measure.runner import GpuBrokenError, run_probes
 
-    facts = _facts(card)
+    gpu = _opened(card, request.options)
     wanted = {probe.name: probe for probe in probes()}
     chosen = [wanted[name] for name in request.names]
-    planned = planned_bytes(facts, request.options)
-    gpu = Gpu(facts, planned)
     share = 0.3 if request.options.quick else 1.0
     emit(
         Planned(
-            _run(machine, card, request.options, planned),
+            _run(machine, card, request.options, gpu.planned_bytes),
             [probe.name for probe in chosen],
             [probe.seconds * share for probe in chosen],
         )
@@ -87,6 +87,20 @@ def _import_cupy() -> None:
         import cupy  # noqa: F401
     except ImportError:
         raise NoGpuError(NO_CUPY, WAY_OUT) from None
+
+
+def _opened(card: Card, options: Options) -> "Gpu":
+    """The card under CuPy; raises NoGpuError where the two do not go together, and how they would."""
+    from kmeter.measure.gpu import Gpu
+
+    try:
+        facts = _facts(card)
+        return Gpu(facts, planned_bytes(facts, options))
+    except Exception as error:
+        if os.environ.get("KMETER_DEBUG"):
+            raise
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        raise NoGpuError(f"CuPy cannot use this GPU: {words[0]}", WAY_OUT) from None
 
 
 def _facts(card: Card) -> GpuFacts:

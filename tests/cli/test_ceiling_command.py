@@ -147,6 +147,18 @@ def test_without_cupy_it_says_what_to_install(tmp_path: Path, libraries: Path) -
     assert 'pip install "kmeter[cuda13]"' in done.stderr
 
 
+def test_a_driver_that_cupy_cannot_use_is_one_line(tmp_path: Path, libraries: Path) -> None:
+    told = environment(tmp_path, libraries, [FakeGpu()])
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from kmeter.cli.main import main; sys.exit(main())",
+         "ceiling", "dram-read"],
+        env=os.environ | told, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.startswith("kmeter: CuPy cannot use this GPU")
+    assert len(done.stderr.splitlines()) == 1
+
+
 # ---- what is kept ---------------------------------------------------------------------------
 
 
