@@ -1,18 +1,15 @@
 """The other side of the measuring process: starts it, hears it, and goes on when it dies."""
 
-import subprocess
 import sys
-import threading
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from typing import IO
 
 import msgspec
 
 from kmeter.errors import ExitCode, KmeterError, NoGpuError
 from kmeter.measure.events import Ended, Event, Finished, Planned, Refused, Started, event_of
 from kmeter.measure.plan import Options
+from kmeter.measure.process import WorkerProcess
 from kmeter.model.ceiling import Ceiling, Measure, Status
 
 SILENCE_S = 120.0
@@ -41,7 +38,7 @@ class Client:
     silence_s: float = SILENCE_S
     peak_bytes: int = 0
     """The most device memory that any of the processes held."""
-    _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+    _process: WorkerProcess | None = field(default=None, init=False)
 
     def events(self, names: Sequence[str]) -> Generator[Event, None, None]:
         """Events of all probes, ``Planned`` first and once; raises KmeterError where none can run.
@@ -85,17 +82,9 @@ class Client:
 
     def _served(self, names: list[str]) -> Iterator[Event]:
         self.stop()
-        self._process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
         request = {"device": self.device, "names": names, "options": self.options}
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(msgspec.json.encode(request))
-            self._process.stdin.close()
-        except BrokenPipeError:
-            return
-        for line in _lines(self._process, self.silence_s):
+        self._process = WorkerProcess(self.command, msgspec.json.encode(request))
+        for line in self._process.lines(self.silence_s):
             try:
                 yield event_of(line)
             except msgspec.DecodeError:
@@ -103,52 +92,9 @@ class Client:
 
     def _how_it_ended(self) -> str:
         assert self._process is not None
-        code = self._process.poll()
-        if code is None:
-            self.stop()
-            return f"no word for {self.silence_s:g} s"
-        return f"signal {-code}" if code < 0 else f"exit code {code}"
+        return self._process.how_it_ended()
 
     def stop(self) -> None:
-        """End the process, if one runs; its memory on the GPU is freed with it."""
-        process = self._process
-        if process is None:
-            return
-        if process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(2)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-def _lines(process: "subprocess.Popen[bytes]", silence_s: float) -> Iterator[bytes]:
-    """Lines of the process until it ends, or says nothing for ``silence_s``.
-
-    A thread reads them, since only on some systems one can wait for a pipe.
-    """
-    lines: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
-    while True:
-        try:
-            line = lines.get(timeout=silence_s)
-        except Empty:
-            return
-        if not line:
-            process.wait()
-            return
-        yield line
-
-
-def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
-    """Every line, and at the end an empty one; a line that was cut off is none."""
-    try:
-        for line in pipe:
-            if line.endswith(b"\n"):
-                lines.put(line)
-    except ValueError:  # closed by stop()
-        pass
-    lines.put(b"")
+        """End the process, if one runs."""
+        if self._process is not None:
+            self._process.stop()

@@ -96,4 +96,4 @@ def test_the_process_ends_with_whoever_listens(start: Start) -> None:
     next(stream)
     stream.close()
     assert client._process is not None
-    assert client._process.poll() is not None
+    assert client._process.exit_code is not None

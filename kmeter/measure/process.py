@@ -1,0 +1,104 @@
+"""A process that works for this one: a request in, lines out, and an end whatever it does."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from queue import Empty, SimpleQueue
+from typing import IO
+
+_GRACE_S = 2.0
+"""How long a process may take to end when it is asked to."""
+
+
+class WorkerProcess:
+    """One process in a session of its own, so that Ctrl-C in the terminal reaches only its parent."""
+
+    def __init__(self, command: Sequence[str], request: bytes) -> None:
+        """Start ``command`` and give it ``request`` on stdin, whole."""
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._silent_s = 0.0
+        self._lines: SimpleQueue[bytes] = SimpleQueue()
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(request)
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        # A thread reads the lines, since only on some systems one can wait for a pipe.
+        reader = threading.Thread(
+            target=_read, args=(self._process.stdout, self._lines), daemon=True
+        )
+        reader.start()
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        """Lines of the process until it ends, or says nothing for ``silence_s``."""
+        while True:
+            try:
+                line = self._lines.get(timeout=silence_s)
+            except Empty:
+                self._silent_s = silence_s
+                return
+            if not line:
+                self._process.wait()
+                return
+            yield line
+
+    def how_it_ended(self) -> str:
+        """``signal 11``, ``exit code 3`` or ``no word for 120 s``; a silent one is ended here."""
+        code = self._process.poll()
+        if code is None:
+            self.stop()
+            return f"no word for {self._silent_s:g} s"
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    @property
+    def pid(self) -> int:
+        """The process's number, and its session's."""
+        return self._process.pid
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it was given up because it said nothing."""
+        return self._silent_s > 0
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs, below 0 for the signal that ended it."""
+        return self._process.poll()
+
+    def stop(self) -> None:
+        """End it and what it started; its memory on the GPU is freed with it."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE_S)
+        self._signal(_KILL)
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _signal(self, number: int) -> None:
+        """To the whole session where the system has sessions, else to the process."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            elif self._process.poll() is None:
+                self._process.send_signal(number)
+
+
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
+    """Every line, and at the end an empty one; a line that was cut off is none."""
+    try:
+        for line in pipe:
+            if line.endswith(b"\n"):
+                lines.put(line)
+    except ValueError:  # closed by stop()
+        pass
+    lines.put(b"")
