@@ -6,6 +6,7 @@ The public names below are resolved on first use, so that ``import kmeter`` cost
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kmeter.bench.registry import benchmark
     from kmeter.model.architecture import architecture
     from kmeter.model.launch import Launch
     from kmeter.model.occupancy import occupancy
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Launch", "architecture", "occupancy", "open_device", "peaks", "roofline"]
+__all__ = ["Launch", "architecture", "benchmark", "occupancy", "open_device", "peaks", "roofline"]
 
 _HOME = {
     "Launch": "kmeter.model.launch",
     "architecture": "kmeter.model.architecture",
+    "benchmark": "kmeter.bench.registry",
     "occupancy": "kmeter.model.occupancy",
     "open_device": "kmeter.sources",
     "peaks": "kmeter.model.peaks",

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import IO
 
@@ -16,10 +16,19 @@ _GRACE_S = 2.0
 class WorkerProcess:
     """One process in a session of its own, so that Ctrl-C in the terminal reaches only its parent."""
 
-    def __init__(self, command: Sequence[str], request: bytes) -> None:
-        """Start ``command`` and give it ``request`` on stdin, whole."""
+    def __init__(
+        self, command: Sequence[str], request: bytes, extra: Mapping[str, str] | None = None
+    ) -> None:
+        """Start ``command`` and give it ``request`` on stdin, whole.
+
+        ``extra`` stands in its environment beside what this process has.
+        """
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env=os.environ | (extra or {}),
         )
         self._silent_s = 0.0
         self._lines: SimpleQueue[bytes] = SimpleQueue()

@@ -1,7 +1,8 @@
 """The card while something runs: clocks, power, temperature and throttle reasons, sampled by NVML."""
 
 import threading
-from typing import Any
+import time
+from typing import Any, NamedTuple
 
 from kmeter.model.card import Fact
 from kmeter.model.ceiling import Conditions
@@ -17,6 +18,23 @@ IDLE = 0x1
 """The one throttle reason that says nothing: the GPU had nothing to do between two launches."""
 
 
+SLOWED = 0x8 | 0x20 | 0x40 | 0x80
+"""Throttle reasons that come from outside of the kernel: heat, and hardware's brakes."""
+_NOTABLE = 0.95
+"""A share of the row's usual clock below which it was slowed down."""
+_monotonic = time.monotonic
+"""Taken when kmeter is loaded: what a benchmark's file replaces does not reach it."""
+
+
+class Glimpse(NamedTuple):
+    """The card at one moment; None is unknown."""
+
+    at_s: float
+    """By the monotonic clock."""
+    sm_clock_hz: float | None
+    throttle_reasons_mask: int | None
+
+
 class Sampler:
     """Reads a card in a thread of its own from ``start`` to ``stop``."""
 
@@ -24,12 +42,13 @@ class Sampler:
         """``handle`` is NVML's, or None where it does not know the card."""
         self._nvml, self._handle = nvml, handle
         self._readings: list[dict[str, Fact]] = []
+        self._times: list[float] = []
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin anew."""
-        self._readings = []
+        self._readings, self._times = [], []
         if self._handle is None:
             return
         self._wanted.set()
@@ -44,11 +63,37 @@ class Sampler:
             self._thread = None
         return conditions_of(self._readings)
 
+    def glimpses(self) -> list[Glimpse]:
+        """What was seen so far, moment by moment."""
+        return [
+            Glimpse(at, r["sm_clock_hz"].value, r["throttle_reasons_mask"].value)
+            for at, r in zip(self._times, self._readings, strict=False)
+        ]
+
+    def energy_j(self) -> float | None:
+        """Joules since the driver was loaded; None where the card does not count them."""
+        if self._handle is None:
+            return None
+        reading = self._nvml.read("nvmlDeviceGetTotalEnergyConsumption", self._handle)
+        return None if reading.value is None else reading.value * 1e-3
+
     def _sample(self) -> None:
         while self._wanted.is_set():
             reading = {name: read_field(self._nvml, self._handle, name) for name in SAMPLED}
+            self._times.append(_monotonic())
             self._readings.append(reading)
             threading.Event().wait(INTERVAL_S)
+
+
+def slowed(glimpses: list[Glimpse]) -> list[Glimpse]:
+    """The moments at which the card was held below the clock that it usually had."""
+    usual = _middle([g.sm_clock_hz for g in glimpses if g.sm_clock_hz is not None])
+    return [
+        g
+        for g in glimpses
+        if (g.throttle_reasons_mask or 0) & SLOWED
+        or (usual and g.sm_clock_hz is not None and g.sm_clock_hz < _NOTABLE * usual)
+    ]
 
 
 def conditions_of(readings: list[dict[str, Fact]]) -> Conditions:

@@ -1,0 +1,278 @@
+"""Arrays of any framework: where they lie, what they hold, and their values on the host.
+
+They are understood by what they offer: PyTorch's pointer and strides, ``__cuda_array_interface__``,
+NumPy's ``__array_interface__``, DLPack.
+"""
+
+import copy
+import ctypes
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from kmeter.bench.dlpack import dlpack_view
+from kmeter.errors import KmeterError
+from kmeter.measure.cuda_context import CudaContext
+
+KNOWN_ROOTS = frozenset(
+    {"torch", "cupy", "numpy", "numba", "warp", "cuda", "jax", "jaxlib", "builtins"}
+)
+"""Where the types of finished arrays come from; another type may compute when it is looked at."""
+POISON = 0xFF
+"""Every byte of it makes NaN of any floating-point type, and -1 or 255 of an integer."""
+
+
+class UnreadableError(KmeterError):
+    """An array whose values cannot be read."""
+
+
+class View(NamedTuple):
+    """An array's memory."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """Bytes, one a dimension."""
+    dtype: str
+    """``float32``, ``bfloat16``, ``float8_e4m3fn``, …"""
+    item_bytes: int
+    on_gpu: bool
+    owner: Any
+    """Keeps the memory alive."""
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def span_bytes(self) -> int:
+        """From its first byte to its last."""
+        if not self.size:
+            return 0
+        reach = sum((n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True))
+        return reach + self.item_bytes
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its elements fill its span: no other array's lie between them."""
+        return self.span_bytes == self.size * self.item_bytes and min(self.strides, default=0) >= 0
+
+    def overlaps(self, other: "View") -> bool:
+        """Whether both share memory."""
+        return (
+            self.on_gpu == other.on_gpu
+            and self.pointer < other.pointer + other.span_bytes
+            and other.pointer < self.pointer + self.span_bytes
+        )
+
+
+def view_of(value: Any) -> View | None:
+    """The memory of an array; None for what is no array, a number for example."""
+    if isinstance(value, numpy.generic):  # its interface points to a copy that is gone at once
+        return None
+    if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
+        return _of_torch(value)
+    interface = _interface(value, "__cuda_array_interface__")
+    if interface is not None:
+        return _of_interface(interface, value, on_gpu=True)
+    interface = _interface(value, "__array_interface__")
+    if interface is not None:
+        return _of_interface(interface, value, on_gpu=False)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        found = dlpack_view(value)
+        return View(*found, owner=value)
+    return None
+
+
+def _interface(value: Any, name: str) -> Mapping[str, Any] | None:
+    if isinstance(value, type) or not hasattr(type(value), name):
+        return None
+    interface = getattr(value, name)
+    return interface if isinstance(interface, Mapping) else None
+
+
+def _of_torch(tensor: Any) -> View:
+    item = int(tensor.element_size())
+    return View(
+        pointer=int(tensor.data_ptr()),
+        shape=tuple(int(n) for n in tensor.shape),
+        strides=tuple(int(n) * item for n in tensor.stride()),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        item_bytes=item,
+        on_gpu=tensor.device.type == "cuda",
+        owner=tensor,
+    )
+
+
+def _of_interface(interface: Mapping[str, Any], owner: Any, *, on_gpu: bool) -> View:
+    kind = numpy.dtype(interface["typestr"])
+    shape = tuple(int(n) for n in interface["shape"])
+    strides = interface.get("strides") or _dense_strides(shape, kind.itemsize)
+    name = _name_of(owner, kind)
+    return View(
+        interface["data"][0] or 0, shape, tuple(strides), name, kind.itemsize, on_gpu, owner
+    )
+
+
+def _name_of(owner: Any, kind: "numpy.dtype[Any]") -> str:
+    """ml_dtypes' types look like raw bytes in the interface and tell their name themselves."""
+    return str(getattr(owner, "dtype", kind)) if kind.kind == "V" else kind.name
+
+
+def _dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
+    strides, stride = [], item_bytes
+    for n in reversed(shape):
+        strides.append(stride)
+        stride *= n
+    return tuple(reversed(strides))
+
+
+def flattened(value: Any) -> Iterator[Any]:
+    """The arrays and numbers in a result: of tuples, lists and dicts, in order."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from flattened(item)
+    elif isinstance(value, tuple | list) and not hasattr(value, "__array_interface__"):
+        for item in value:
+            yield from flattened(item)
+    elif value is not None:
+        yield value
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether a result is of a type that may compute only when it is looked at."""
+    if view_is_possible(value):
+        return type(value).__module__.split(".")[0] not in KNOWN_ROOTS
+    return not isinstance(value, int | float | complex | bool | str | bytes | numpy.generic)
+
+
+def view_is_possible(value: Any) -> bool:
+    """Whether a value offers to be read as an array; nothing is asked of it."""
+    offers = (
+        "data_ptr",
+        "__cuda_array_interface__",
+        "__array_interface__",
+        "__dlpack__",
+        "__array__",
+    )
+    return any(hasattr(type(value), name) for name in offers)
+
+
+# ---- values ---------------------------------------------------------------------------------
+
+
+def values_of(value: Any, context: CudaContext | None) -> tuple[NDArray[Any], str]:
+    """The values on the host as they stand in memory, and their data type's name.
+
+    Types that NumPy lacks come as their bits. Raises UnreadableError for what cannot be read.
+    """
+    view = view_of(value)
+    if view is None:
+        if isinstance(value, int | float | complex | bool | numpy.generic):
+            number = numpy.asarray(value)
+            return number, number.dtype.name
+        if hasattr(value, "__array__"):
+            array = numpy.asarray(value)
+            return array, array.dtype.name
+        raise UnreadableError(f"a result of type {type(value).__name__} cannot be compared")
+    return _read(view, context), view.dtype
+
+
+def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
+    if min(view.strides, default=0) < 0:
+        if view.on_gpu:
+            raise UnreadableError("an array that runs backwards in memory cannot be read")
+        return numpy.array(view.owner)
+    raw = numpy.empty(view.span_bytes, numpy.uint8)
+    if view.span_bytes:
+        target = raw.ctypes.data_as(ctypes.c_void_p)
+        if not view.on_gpu:
+            ctypes.memmove(target, view.pointer, view.span_bytes)
+        elif context is None:
+            raise UnreadableError("an array on a GPU, of which no driver is known")
+        else:
+            context.copy_to_host(target, view.pointer, view.span_bytes)
+    kind = numpy.dtype(_storage(view))
+    return numpy.ndarray(view.shape, kind, raw.data if view.span_bytes else b"", 0, view.strides)
+
+
+def _storage(view: View) -> str:
+    """The NumPy type that holds an element: its own, or unsigned bits of that size."""
+    try:
+        return numpy.dtype(view.dtype).name
+    except TypeError:
+        return f"uint{8 * view.item_bytes}"
+
+
+# ---- writing --------------------------------------------------------------------------------
+
+
+def poison(value: Any, context: CudaContext | None) -> bool:
+    """Overwrite an array with bytes that no right result has; False where that cannot be done."""
+    view = view_of(value)
+    if view is None or not view.is_dense or not view.size:
+        return False
+    if not view.on_gpu:
+        if isinstance(value, numpy.ndarray) and not value.flags.writeable:
+            return False
+        ctypes.memset(view.pointer, POISON, view.span_bytes)
+        return True
+    if context is None:
+        return False
+    context.fill(view.pointer, POISON, view.span_bytes, 0)
+    context.synchronize()
+    return True
+
+
+def overwrite(target: Any, source: Any, context: CudaContext | None) -> bool:
+    """Give one array another's values, at its own address; False where they do not fit."""
+    to, came_from = view_of(target), view_of(source)
+    if to is None or came_from is None:
+        return False
+    if (to.shape, to.strides, to.dtype, to.on_gpu) != (
+        came_from.shape, came_from.strides, came_from.dtype, came_from.on_gpu,
+    ):  # fmt: skip
+        return False
+    if not to.is_dense or (isinstance(target, numpy.ndarray) and not target.flags.writeable):
+        return False
+    if not to.on_gpu:
+        ctypes.memmove(to.pointer, came_from.pointer, to.span_bytes)
+    elif context is None:
+        return False
+    else:
+        context.copy_on_device(to.pointer, came_from.pointer, to.span_bytes)
+    return True
+
+
+def cloned(value: Any) -> Any:
+    """The same values in other memory; what is no array stays what it is."""
+    if isinstance(value, Mapping):
+        return {key: cloned(item) for key, item in value.items()}
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        return type(value)(cloned(item) for item in value)
+    if view_of(value) is None:
+        return value
+    return _copier(value)(value)
+
+
+def _copier(value: Any) -> Callable[[Any], Any]:
+    root = type(value).__module__.split(".")[0]
+    if root == "torch":
+        return lambda tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad)
+    if root == "numba":
+        numba_cuda = sys.modules["numba.cuda"]
+        return lambda array: _numba_copy(numba_cuda, array)
+    if hasattr(value, "copy"):
+        return lambda array: array.copy()
+    return copy.deepcopy
+
+
+def _numba_copy(numba_cuda: Any, array: Any) -> Any:
+    fresh = numba_cuda.device_array_like(array)
+    fresh.copy_to_device(array)
+    return fresh

@@ -1,0 +1,223 @@
+"""The other side of the benchmarking process: starts it, hears it, and goes on when it dies."""
+
+import signal
+import sys
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from kmeter.bench.events import (
+    CaseInfo,
+    Ended,
+    Event,
+    Finished,
+    Lap,
+    Loaded,
+    Refused,
+    event_of,
+)
+from kmeter.bench.request import Request
+from kmeter.bench.settings import Settings
+from kmeter.errors import ExitCode, KmeterError, UsageError
+from kmeter.measure.process import WorkerProcess
+from kmeter.model.benchmark import Outcome, Row
+
+TIMEOUT_S = 120.0
+MODULE = (sys.executable, "-m", "kmeter.bench.worker")
+_LAP_SLACK_S = 20e-6
+"""What a call may take beside its own time and its launch: the loop, a wait for the GPU."""
+_TIMES_TOO_LONG = 2.0
+
+
+class FileRefusedError(KmeterError):
+    """The file could not be run, with the process's own words and exit code."""
+
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(refused.message)
+        self.exit_code = ExitCode(refused.code)
+
+
+@dataclass
+class Client:
+    """The rows of one file, by as many processes as it takes.
+
+    ``command`` seats another worker, which tests do.
+    """
+
+    file: str
+    settings: Settings = field(default_factory=Settings)
+    names: Sequence[str] = ()
+    narrowed: dict[str, list[str]] = field(default_factory=dict)
+    timeout_s: float = TIMEOUT_S
+    visible_device: str | None = None
+    """The UUID of the one card that the process may see; None for all."""
+    command: Sequence[str] = field(default_factory=lambda: MODULE)
+    _process: WorkerProcess | None = field(default=None, init=False)
+
+    def listed(self) -> list[CaseInfo]:
+        """The rows that the file would have; nothing is measured."""
+        try:
+            for event in self._served([], only_list=True):
+                if isinstance(event, Refused):
+                    raise FileRefusedError(event)
+                if isinstance(event, Loaded):
+                    return event.cases
+            raise self._no_beginning()
+        finally:
+            self.stop()
+
+    def events(self) -> Generator[Event, None, None]:
+        """Events of all rows, ``Loaded`` first and once; raises KmeterError where none can run.
+
+        A process that dies or falls silent costs the row that it was at.
+        """
+        progress = _Progress()
+        try:
+            while progress.is_unfinished:
+                before = progress.steps
+                for event in self._served(progress.done, only_list=False):
+                    told = progress.take(event)
+                    if told is not None:
+                        yield told
+                if progress.cases is None:
+                    raise self._no_beginning()
+                if progress.current:
+                    yield progress.end(self._lost(progress.cases[progress.current]))
+                elif progress.steps == before and progress.is_unfinished:
+                    raise self._no_beginning()
+        finally:
+            self.stop()
+        if progress.ended is not None:
+            yield progress.ended
+
+    def _served(self, done: list[str], *, only_list: bool) -> Iterator[Event]:
+        self.stop()
+        request = Request(
+            self.file, self.settings, list(self.names), self.narrowed, done, only_list
+        )
+        extra = {} if self.visible_device is None else {"CUDA_VISIBLE_DEVICES": self.visible_device}
+        self._process = WorkerProcess(self.command, msgspec.json.encode(request), extra)
+        for line in self._process.lines(self.timeout_s):
+            try:
+                yield event_of(line)
+            except msgspec.DecodeError:
+                print(line.decode("utf-8", "replace"), end="", file=sys.stderr)
+
+    def _no_beginning(self) -> UsageError:
+        assert self._process is not None
+        how = self._process.how_it_ended()
+        return UsageError(f"{self.file} did not load: its process ended ({how})")
+
+    def _lost(self, case: CaseInfo) -> Row:
+        """The row that a process died at."""
+        assert self._process is not None
+        is_silent, how = self._process.is_silent, self._process.how_it_ended()
+        code = self._process.exit_code
+        outcome, reason = Outcome.CRASHED, f"its process ended ({how})"
+        if is_silent:
+            outcome, reason = Outcome.HUNG, f"it said nothing for {self.timeout_s:g} s"
+        elif code is not None and code < 0:
+            reason = f"its process ended: {_signal_in_words(-code)}"
+        return Row(case.name, case.parameters, outcome, reason, tags=case.tags)
+
+    def stop(self) -> None:
+        """End the process, if one runs, and what it started."""
+        if self._process is not None:
+            self._process.stop()
+
+
+def _signal_in_words(number: int) -> str:
+    words = {
+        signal.SIGSEGV: "segmentation fault",
+        signal.SIGABRT: "it aborted",
+        signal.SIGFPE: "arithmetic error",
+        signal.SIGILL: "illegal instruction",
+    }
+    if number == getattr(signal, "SIGKILL", 9):
+        return "it was killed, perhaps because the host's memory was full"
+    known = words.get(signal.Signals(number)) if number in set(signal.Signals) else None
+    return known or f"signal {number}"
+
+
+class Referee:
+    """The parent's own clock beside the process's: no file can reach it."""
+
+    def __init__(self) -> None:
+        self._began_s: float | None = None
+        self._each_s: float | None = None
+
+    def hear(self, lap: Lap) -> None:
+        """A mark of the process: calls begin, or that many of them have ended."""
+        now = time.perf_counter()
+        if lap.calls == 0 or self._began_s is None:
+            self._began_s = now
+        else:
+            self._each_s = (now - self._began_s) / lap.calls
+
+    def judged(self, row: Row) -> Row:
+        """The row, wrong where its calls took far longer by this clock than it says."""
+        median_s = row.median_s
+        if self._each_s is None or median_s is None or row.outcome is not Outcome.OK:
+            return row
+        explained = _TIMES_TOO_LONG * (median_s + (row.host_s or 0.0)) + _LAP_SLACK_S
+        if self._each_s <= explained:
+            return row
+        where = "the stream that was timed" if row.engine != "host" else "the clock that was read"
+        reason = (
+            f"a call takes {self._each_s * 1e6:.4g} µs by another process's clock, and "
+            f"{median_s * 1e6:.4g} µs by {where}: its work is done elsewhere, or the clock is wrong"
+        )
+        return replace(row, outcome=Outcome.WRONG, reason=reason)
+
+
+@dataclass
+class _Progress:
+    """How far the processes have come with the rows."""
+
+    cases: dict[str, CaseInfo] | None = None
+    done: list[str] = field(default_factory=list)
+    current: str = ""
+    ended: Ended | None = None
+    steps: int = 0
+    """Rows that ended, those included that are to be tried once more."""
+    _retried: set[str] = field(default_factory=set)
+    _referee: Referee = field(default_factory=Referee)
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.cases is None or len(self.done) < len(self.cases)
+
+    def take(self, event: Event) -> Event | None:
+        """Note an event; what the listener is to hear of it. Raises FileRefusedError."""
+        if isinstance(event, Refused):
+            raise FileRefusedError(event)
+        if isinstance(event, Ended):
+            self.ended = event
+        elif isinstance(event, Lap):
+            self._referee.hear(event)
+        elif isinstance(event, Loaded):
+            if self.cases is None:
+                self.cases = {case.label: case for case in event.cases}
+                return event
+        elif isinstance(event, Finished):
+            return self._finished(event)
+        else:
+            self.current = event.label
+            return event
+        return None
+
+    def _finished(self, event: Finished) -> Finished | None:
+        if event.wants_fresh_process and event.label not in self._retried:
+            self._retried.add(event.label)
+            self.steps, self.current = self.steps + 1, ""
+            return None
+        return self.end(self._referee.judged(event.row), event.label)
+
+    def end(self, row: Row, label: str = "") -> Finished:
+        """A row that ended, or was lost at the current place."""
+        label = label or self.current
+        self.done.append(label)
+        self.steps, self.current, self._referee = self.steps + 1, "", Referee()
+        return Finished(label, row)

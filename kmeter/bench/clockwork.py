@@ -1,0 +1,114 @@
+"""Choosing a timing engine for one case, and what it needs."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kmeter.bench import frameworks
+from kmeter.bench.cases import Arguments, Case
+from kmeter.bench.workbench import Workbench, on_gpu
+from kmeter.errors import KmeterError, UsageError
+from kmeter.measure.engines import Call, Engine
+from kmeter.measure.engines.cupti import CuptiEngine
+from kmeter.measure.engines.events import EventEngine
+from kmeter.measure.engines.flush import Flush
+from kmeter.measure.engines.graph import GraphEngine
+from kmeter.measure.engines.host import HostEngine
+from kmeter.model.benchmark import CacheState
+
+_GPU_TIMERS = frozenset({"events", "graph", "cupti"})
+_MOST_BUFFERS = 64
+
+
+class Clockwork(NamedTuple):
+    """An engine, ready, and the state of the caches that it brings about."""
+
+    engine: Engine
+    cache_state: CacheState
+    cache_note: str
+    close: Callable[[], None]
+    note: str = ""
+    """Why it is not the engine that was asked for, or what ``auto`` found."""
+
+
+def works_on_gpu(case: Case, arguments: Arguments, result: object, timer: str) -> bool:
+    """Whether a case is GPU work: its arrays lie there, or its timer says so."""
+    if timer == "host":
+        return False
+    return timer in _GPU_TIMERS or on_gpu((*arguments.values, result))
+
+
+def host_clockwork(bench: Workbench, *, on_gpu: bool) -> Clockwork:
+    """The host's clock; with a GPU in use each sample waits for it."""
+    engine = HostEngine(bench.settle if on_gpu else None)
+    return Clockwork(
+        engine, CacheState.UNKNOWN, "the host's clock says nothing of L2", engine.close
+    )
+
+
+def gpu_clockwork(
+    bench: Workbench, timer: str, cache: CacheState, stream: int, rotations: "Rotations"
+) -> Clockwork:
+    """The engine of that name; ``auto`` is CUPTI where it is installed, else events.
+
+    Raises UsageError or KmeterError where the named one cannot work.
+    """
+    context, kernels = bench.context(), bench.kernels()
+    if timer == "graph":
+        return _graph(bench, rotations)
+    flush = Flush(context, kernels, cache)
+    note = ""
+    if timer in {"auto", "cupti"}:
+        try:
+            engine: Engine = CuptiEngine(context, kernels, flush, stream)
+        except ImportError:
+            if timer == "cupti":
+                raise UsageError(
+                    "the cupti timer needs cupti-python", "pip install 'kmeter[cupti]'"
+                ) from None
+            engine = EventEngine(context, kernels, flush, stream)
+        except Exception as error:  # CUPTI's own: another profiler observes this process
+            if timer == "cupti":
+                raise KmeterError(f"CUPTI cannot observe: {error}") from None
+            engine = EventEngine(context, kernels, flush, stream)
+            note = f"CUPTI is installed and cannot observe ({error}): events instead"
+    else:
+        engine = EventEngine(context, kernels, flush, stream)
+
+    def close() -> None:
+        engine.close()
+        flush.close()
+
+    return Clockwork(engine, flush.achieved, flush.note, close, note)
+
+
+class Rotations(NamedTuple):
+    """How the graph engine gets the same work on other buffers."""
+
+    functions: Sequence[Callable[[Arguments], Call]]
+    """A kernel, and perhaps its reference: each binds arguments."""
+    arguments: Callable[[], Arguments]
+    bytes_per_call: float | None
+
+
+def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:
+    context = bench.context()
+    l2 = (bench.card.device.l2_bytes if bench.card else None) or 0
+    count, footprint = 2, 0
+    made = [rotations.arguments()]
+    footprint = _footprint(made[0])
+    if footprint:
+        count = max(2, min(_MOST_BUFFERS, -(-2 * l2 // footprint)))
+    made += [rotations.arguments() for _ in range(count - 1)]
+    bound = [[bind(arguments) for arguments in made] for bind in rotations.functions]
+    engine = GraphEngine(context, bench.kernels(), frameworks.on_stream, bound)
+    is_cold = footprint * count >= 2 * l2 > 0
+    amount = f"{count} sets of arguments, {footprint * count >> 20} MiB in all, take turns"
+    state = CacheState.COLD if is_cold else CacheState.WARM
+    return Clockwork(engine, state, amount, engine.close)
+
+
+def _footprint(arguments: Arguments) -> int:
+    from kmeter.bench.arrays import flattened, view_of
+
+    views = (view_of(item) for item in flattened(list(arguments.values)))
+    return sum(view.span_bytes for view in views if view is not None)

@@ -1,0 +1,278 @@
+"""Is the result right, and is it the work of the call? A kernel is tried on fresh inputs, with
+outputs poisoned and inputs replaced at their addresses, before it is timed and after.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from kmeter.bench import arrays, frameworks
+from kmeter.bench.arrays import cloned, flattened, values_of
+from kmeter.bench.cases import Arguments, Case
+from kmeter.bench.compare import Comparison, Values, compare
+from kmeter.bench.numbers import as_numbers
+from kmeter.measure.cuda_context import CudaContext
+from kmeter.model.benchmark import Check
+
+_SEEDS = (20_001, 20_002, 20_003)
+_TIMED_SEED = 20_004
+_AFTER_SEED = 20_005
+_GOLDEN_FLOATS = ("float16", "float32", "bfloat16")
+
+
+class Wanted(NamedTuple):
+    """What the reference says, on the host, and whether it returned it or wrote it to arguments."""
+
+    values: list[Values]
+    arguments: Arguments
+    """As the reference left them."""
+    original: Arguments
+    """As they were."""
+    was_returned: bool
+
+
+class Judge:
+    """Tries one case. Every check is a pure comparison on the host."""
+
+    def __init__(
+        self, case: Case, context: Callable[[], CudaContext | None], settle: Callable[[], None]
+    ) -> None:
+        """``settle`` waits for the GPU; ``context`` is asked where an array lies there."""
+        self._case, self._context, self._settle = case, context, settle
+        self._returned: list[Any] = []
+        self._timed: Wanted | None = None
+        self.is_in_place = False
+        """Whether the kernel writes to what it also reads."""
+        self._written: frozenset[int] = frozenset()
+        """Arguments that the kernel writes and the reference does not need: they can be poisoned."""
+        self.runs = 0
+        self._largest, self._allowed, self._golden = 0.0, "", False
+
+    # ---- before ---------------------------------------------------------------------------
+
+    def before(self) -> Check | None:
+        """Three trials, each of other inputs; None where there is no reference."""
+        if self._case.benchmark.ref is None:
+            return None
+        first = self._fresh(_SEEDS[0])
+        reason = self._trial(first, first)
+        if not reason:
+            self._find_outputs()
+        for seed, replaces in zip(_SEEDS[1:], (True, False), strict=True):
+            if reason:
+                break
+            fresh = self._fresh(seed)
+            given = self._replaced(first, fresh) if replaces else fresh
+            reason = self._trial(fresh, given)
+            if reason and given is not fresh and not self._trial(fresh, fresh):
+                reason = f"it keeps results by the address of its inputs: {reason}"
+        return self._check(reason)
+
+    def _check(self, reason: str) -> Check:
+        return Check(
+            passed=not reason,
+            reason=reason,
+            largest_error=self._largest if numpy.isfinite(self._largest) else None,
+            tolerance=self._allowed,
+            runs=self.runs,
+            golden=self._golden,
+        )
+
+    def _fresh(self, seed: int) -> Arguments:
+        frameworks.seed(seed)
+        return self._case.arguments()
+
+    def _replaced(self, old: Arguments, fresh: Arguments) -> Arguments:
+        """The old arguments, at their addresses, with the fresh ones' values; else the fresh ones."""
+        context = self._context()
+        pairs = list(zip(flattened(list(old.values)), flattened(list(fresh.values)), strict=False))
+        with_memory = [(to, new) for to, new in pairs if arrays.view_of(to) is not None]
+        if not with_memory or not all(
+            arrays.overwrite(to, new, context) for to, new in with_memory
+        ):
+            return fresh
+        self._settle()
+        return old
+
+    def _trial(self, fresh: Arguments, given: Arguments) -> str:
+        """Call the kernel with ``given``, whose values are those of ``fresh``; what is wrong, or ""."""
+        wanted = self._wanted(fresh)
+        self._poison(given)
+        result = given.given_to(self._case.benchmark.function, self._case.parameters)()
+        self._settle()
+        return self._compared(result, given, wanted)
+
+    def _poison(self, given: Arguments) -> None:
+        """Overwrite what earlier calls returned, and arguments that are outputs alone."""
+        context = self._context()
+        own = [view for item in flattened(list(given.values)) if (view := arrays.view_of(item))]
+        for item in self._returned:
+            view = arrays.view_of(item)
+            if view is not None and not any(view.overlaps(other) for other in own):
+                arrays.poison(item, context)
+        self._returned = []
+        for index, item in enumerate(flattened(list(given.values))):
+            if index in self._written:
+                arrays.poison(item, context)
+        self._settle()
+
+    # ---- the reference --------------------------------------------------------------------
+
+    def _wanted(self, arguments: Arguments) -> Wanted:
+        reference = self._case.benchmark.ref
+        assert reference is not None
+        original, own = _cloned(arguments), _cloned(arguments)
+        result = own.given_to(reference, self._case.parameters)()
+        self._settle()
+        returned = list(flattened(result))
+        if returned:
+            values = [values_of(item, self._context()) for item in returned]
+        else:
+            values = [values_of(item, self._context()) for item in self._changed(own, original)]
+        return Wanted(values, own, original, was_returned=bool(returned))
+
+    def _changed(self, arguments: Arguments, original: Arguments) -> list[Any]:
+        """The arrays among the arguments that were written to."""
+        return [item for _, item in self._changes(arguments, original)]
+
+    def _changes(self, arguments: Arguments, original: Arguments) -> Iterator[tuple[int, Any]]:
+        pairs = zip(
+            flattened(list(arguments.values)), flattened(list(original.values)), strict=True
+        )
+        for index, (item, before) in enumerate(pairs):
+            if arrays.view_of(item) is None:
+                continue
+            now, then = values_of(item, self._context())[0], values_of(before, self._context())[0]
+            if now.tobytes() != then.tobytes():
+                yield index, item
+
+    def _find_outputs(self) -> None:
+        """Tell arguments that are outputs alone from those that the reference needs, too."""
+        fresh = self._fresh(_SEEDS[0])
+        original, poisoned = _cloned(fresh), _cloned(fresh)
+        fresh.given_to(self._case.benchmark.function, self._case.parameters)()
+        self._settle()
+        changed = frozenset(index for index, _ in self._changes(fresh, original))
+        if not changed:
+            return
+        for index, item in enumerate(flattened(list(poisoned.values))):
+            if index in changed:
+                arrays.poison(item, self._context())
+        self._settle()
+        plain, again = self._wanted(original), self._wanted(poisoned)
+        self.is_in_place = not _same_bytes(plain.values, again.values)
+        self._written = frozenset() if self.is_in_place else changed
+
+    # ---- comparing ------------------------------------------------------------------------
+
+    def _compared(self, result: Any, given: Arguments, wanted: Wanted) -> str:
+        self.runs += 1
+        returned = [item for item in flattened(result) if not isinstance(item, str)]
+        self._returned += returned
+        found = returned or self._outputs(given, wanted.original)
+        if not wanted.values:
+            return "the reference neither returns nor writes anything"
+        if len(found) != len(wanted.values):
+            what = "returns" if returned else "writes"
+            return f"it {what} {len(found)} arrays, the reference gives {len(wanted.values)}"
+        for item, right in zip(found, wanted.values, strict=True):
+            reason = self._compared_one(values_of(item, self._context()), right, wanted)
+            if reason:
+                return reason
+        return ""
+
+    def _outputs(self, given: Arguments, original: Arguments) -> list[Any]:
+        """The arguments that hold a result: known to, or seen to have changed."""
+        changed = {index for index, _ in self._changes(given, original)} | self._written
+        return [item for n, item in enumerate(flattened(list(given.values))) if n in changed]
+
+    def _compared_one(self, got: Values, right: Values, wanted: Wanted) -> str:
+        benchmark = self._case.benchmark
+        found = compare(got, right, benchmark.tolerance, benchmark.unit)
+        if (
+            found.reason
+            and benchmark.tolerance is None
+            and self._is_near_golden(got, right, wanted)
+        ):
+            self._golden = True
+            found = Comparison(
+                "", found.largest_error, f"{found.allowed}, or the reference's own error"
+            )
+        self._largest = max(self._largest, found.largest_error)
+        self._allowed = found.allowed or self._allowed
+        return found.reason
+
+    def _is_near_golden(self, got: Values, right: Values, wanted: Wanted) -> bool:
+        """Whether the result is as near to an fp64 run of the reference as the reference itself is."""
+        golden = self._golden_of(wanted) if len(wanted.values) == 1 else None
+        if golden is None or golden.shape != got[0].shape or got[1] not in _GOLDEN_FLOATS:
+            return False
+        own, reference = as_numbers(*got), as_numbers(*right)
+        scale = float(numpy.abs(golden).max(initial=0.0))
+        off, allowed = (float(numpy.abs(x - golden).max(initial=0.0)) for x in (own, reference))
+        if not (numpy.isfinite(off) and numpy.isfinite(allowed)) or allowed > 0.1 * scale:
+            return False
+        return off <= 2 * allowed
+
+    def _golden_of(self, wanted: Wanted) -> "numpy.ndarray[Any, Any] | None":
+        reference = self._case.benchmark.ref
+        assert reference is not None
+        try:
+            wide = Arguments(
+                tuple(_widened(item) for item in wanted.original.positional),
+                {key: _widened(item) for key, item in wanted.original.named.items()},
+            )
+            result = list(flattened(wide.given_to(reference, self._case.parameters)()))
+            self._settle()
+            values, dtype = values_of(result[0], self._context())
+        except Exception:  # many references take no fp64: then there is no golden run
+            return None
+        return values if dtype == "float64" else None
+
+    # ---- timing ---------------------------------------------------------------------------
+
+    def timed_arguments(self) -> Arguments:
+        """Arguments to time with, of which the right result is known."""
+        arguments = self._fresh(_TIMED_SEED)
+        if self._case.benchmark.ref is not None:
+            self._timed = self._wanted(arguments)
+            self._poison(arguments)
+        return arguments
+
+    def after(self, last: Any, given: Arguments, check: Check | None) -> Check | None:
+        """The check once more: the last timed call's own result, and one call of fresh inputs."""
+        if check is None or not check.passed or self._timed is None:
+            return check
+        reason = ""
+        if not self.is_in_place:
+            reason = self._compared(last, given, self._timed)
+            if reason:
+                reason = f"while it was timed: {reason}"
+        if not reason:
+            fresh = self._fresh(_AFTER_SEED)
+            reason = self._trial(fresh, fresh)
+            if reason:
+                reason = f"after it was timed: {reason}"
+        return self._check(reason)
+
+
+def _cloned(arguments: Arguments) -> Arguments:
+    return Arguments(
+        tuple(cloned(item) for item in arguments.positional),
+        {key: cloned(item) for key, item in arguments.named.items()},
+    )
+
+
+def _widened(value: Any) -> Any:
+    """An array in fp64 where it is a floating-point one."""
+    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if dtype not in _GOLDEN_FLOATS:
+        return value
+    return value.double() if hasattr(value, "double") else value.astype("float64")
+
+
+def _same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:
+    return len(one) == len(other) and all(
+        a.tobytes() == b.tobytes() for (a, _), (b, _) in zip(one, other, strict=True)
+    )

@@ -1,0 +1,89 @@
+"""Data types of results: how fine each is, and the bits of those that NumPy lacks as numbers."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+
+class Fineness(NamedTuple):
+    """How near a right result of a type comes to another."""
+
+    relative: float
+    """Allowed beside a value, for sums in another order; about 16 roundings."""
+    smallest: float
+    """The distance of the two smallest numbers: below it nothing can be told apart."""
+
+
+FINENESS: Mapping[str, Fineness] = {
+    "float64": Fineness(1e-10, 5e-324),
+    "float32": Fineness(1e-4, 1.4e-45),
+    "tfloat32": Fineness(5e-3, 1.4e-45),
+    "float16": Fineness(5e-3, 6e-8),
+    "bfloat16": Fineness(2e-2, 9.2e-41),
+    "float8_e4m3fn": Fineness(0.13, 2.0**-9),
+    "float8_e4m3": Fineness(0.13, 2.0**-9),
+    "float8_e5m2": Fineness(0.26, 2.0**-16),
+    "complex64": Fineness(1e-4, 1.4e-45),
+    "complex128": Fineness(1e-10, 5e-324),
+}
+"""By the type's name. Integers and truth values are equal or not."""
+
+OF_UNIT: Mapping[str, str] = {
+    "tf32": "tfloat32", "fp16": "float16", "bf16": "bfloat16", "fp8": "float8_e4m3fn",
+}  # fmt: skip
+"""The type that a compute unit rounds its inputs to, by the beginning of the unit's name."""
+
+
+def is_exact(dtype: str) -> bool:
+    """Whether results of this type are equal or wrong."""
+    return dtype.startswith(("int", "uint", "bool"))
+
+
+def fineness(dtype: str, unit: str | None = None) -> Fineness:
+    """Of a result's type, or of the coarser one that the unit computes in."""
+    own = FINENESS.get(dtype, FINENESS["float32"])
+    coarse = next((name for key, name in OF_UNIT.items() if (unit or "").startswith(key)), None)
+    if coarse is None:
+        return own
+    return Fineness(max(own.relative, FINENESS[coarse].relative), own.smallest)
+
+
+def as_numbers(bits: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Values as NumPy can reckon with them: float64, complex128, integers as they are.
+
+    ``bits`` holds the type itself, or the bits of a type that NumPy lacks. Raises KeyError for one
+    that is not known.
+    """
+    if dtype == "bfloat16":
+        wide = bits.astype(numpy.uint32) << numpy.uint32(16)
+        numbers: NDArray[Any] = wide.view(numpy.float32).astype(numpy.float64)
+        return numbers
+    if dtype.startswith("float8"):
+        decoded: NDArray[Any] = _float8_table(dtype)[bits]
+        return decoded
+    if dtype.startswith("complex"):
+        return bits.astype(numpy.complex128)
+    return bits.astype(numpy.float64) if dtype.startswith("float") else bits
+
+
+@cache
+def _float8_table(dtype: str) -> NDArray[numpy.float64]:
+    """The value of each of the 256 patterns, by the OCP 8-bit floating point specification."""
+    mantissa_bits = {"float8_e4m3fn": 3, "float8_e4m3": 3, "float8_e5m2": 2}[dtype]
+    bias = 7 if mantissa_bits == 3 else 15
+    table = numpy.empty(256)
+    for pattern in range(256):
+        exponent = (pattern & 0x7F) >> mantissa_bits
+        mantissa = (pattern & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
+        value = (
+            (1 + mantissa) * 2.0 ** (exponent - bias) if exponent else mantissa * 2.0 ** (1 - bias)
+        )
+        table[pattern] = -value if pattern & 0x80 else value
+        if dtype == "float8_e4m3fn" and pattern & 0x7F == 0x7F:
+            table[pattern] = numpy.nan
+        elif dtype != "float8_e4m3fn" and exponent == (1 << (7 - mantissa_bits)) - 1:
+            table[pattern] = numpy.nan if mantissa else table[pattern] * numpy.inf
+    return table

@@ -1,0 +1,119 @@
+"""CUPTI's activity records: when each kernel of a call began and ended, by the GPU's own clock.
+
+Needs the package cupti-python (extra ``cupti``). One process can have one such observer at a time.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kmeter.measure.cuda_context import CudaContext, Handle
+from kmeter.measure.engines import Call
+from kmeter.measure.engines._kernels import PREFIX, EngineKernels, Gate
+from kmeter.measure.engines.events import SHORTEST_S, _blocks
+from kmeter.measure.engines.flush import Flush
+
+_ROUNDS_BEHIND_A_GATE = 8
+_BUFFER_BYTES = 8 * 2**20
+_FORCED = 1
+"""CUPTI_ACTIVITY_FLAG_FLUSH_FORCED."""
+_MARK = PREFIX + "nothing"
+
+
+class Activity(NamedTuple):
+    """A kernel, copy or fill as the GPU did it, nanoseconds."""
+
+    start: int
+    end: int
+    name: str
+
+
+class CuptiEngine:
+    """Times from the start of a call's first kernel to the end of its last."""
+
+    name = "cupti"
+    overhead_s = 0.0
+
+    def __init__(
+        self, context: CudaContext, kernels: EngineKernels, flush: Flush, stream: Handle
+    ) -> None:
+        """Raises ImportError without the package, and CUPTI's own error where it may not observe."""
+        from cupti import cupti
+
+        self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
+        self._gate = Gate(kernels)
+        self._cupti = cupti
+        self._records: list[Activity] = []
+        self._nothing_seen = False
+        kinds = cupti.ActivityKind
+        self._kinds = (kinds.CONCURRENT_KERNEL, kinds.MEMCPY, kinds.MEMSET)
+        cupti.activity_register_callbacks(_buffer_wanted, self._take)
+        for kind in self._kinds:
+            cupti.activity_enable(kind)
+
+    def _take(self, activities: list[Any]) -> None:
+        self._records += [
+            Activity(item.start, item.end, getattr(item, "name", "") or "")
+            for item in activities
+            if item.kind in self._kinds
+        ]
+
+    def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
+        """Seconds of each call on the GPU."""
+        taken: list[list[float]] = [[] for _ in calls]
+        for size in _blocks(rounds, _ROUNDS_BEHIND_A_GATE):
+            spans = self._block(calls, size)
+            for number, seconds in enumerate(spans):
+                taken[number % len(calls)].append(seconds)
+        return taken
+
+    def _block(self, calls: Sequence[Call], rounds: int) -> list[float]:
+        self._flush.reset_persisting()
+        with self._gate.held(self._stream):
+            for _ in range(rounds):
+                for call in calls:
+                    self._flush(self._stream)
+                    self._kernels.launch("nothing", stream=self._stream)
+                    call()
+                    self._kernels.launch("nothing", stream=self._stream)
+        self._context.synchronize()
+        self._cupti.activity_flush_all(_FORCED)
+        records, self._records = self._records, []
+        found = [max(SHORTEST_S, span) for span in spans(records)]
+        if len(found) != rounds * len(calls):
+            raise RuntimeError(
+                f"CUPTI told of {len(found)} calls where {rounds * len(calls)} were made"
+            )
+        self._nothing_seen |= SHORTEST_S in found
+        return found
+
+    def remarks(self) -> tuple[str, ...]:
+        if self._gate.opened_itself:
+            return ("the call waits for the GPU: the time between its launches is in it",)
+        return ()
+
+    def close(self) -> None:
+        for kind in self._kinds:
+            self._cupti.activity_disable(kind)
+        self._gate.close()
+
+
+def _buffer_wanted() -> tuple[int, int]:
+    """The size of a buffer, and no limit of records in it."""
+    return _BUFFER_BYTES, 0
+
+
+def spans(records: Sequence[Activity]) -> Iterator[float]:
+    """Seconds from the first start to the last end between each mark and the next, 0 for nothing.
+
+    Marks come in pairs: what stands before the first of a pair is the flush.
+    """
+    inside = False
+    within: list[Activity] = []
+    for record in sorted(records):
+        if record.name != _MARK:
+            within.append(record)
+            continue
+        if inside:
+            begins = min((r.start for r in within), default=0)
+            yield (max((r.end for r in within), default=0) - begins) * 1e-9
+        inside, within = not inside, []

@@ -1,0 +1,92 @@
+"""CUDA events around each call, behind a gate that hides the launch, less the pair's own cost."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+
+from kmeter.measure.cuda_context import CudaContext, Handle
+from kmeter.measure.engines import Call
+from kmeter.measure.engines._kernels import EngineKernels, Gate
+from kmeter.measure.engines.flush import Flush
+from kmeter.model.samples import quantile
+
+EMPTY_KERNEL_S = 1.0e-6
+"""How long CUPTI says that an empty kernel takes, beyond which an event pair's reading is its own
+cost. Assumed to be the same on every GPU; where CUPTI is there, ``auto`` uses it instead."""
+_ROUNDS_BEHIND_A_GATE = 8
+_CALIBRATION_ROUNDS = 48
+SHORTEST_S = 1e-9
+"""Below the resolution of any event: what is left of a call that gave the stream nothing to do."""
+
+
+class EventEngine:
+    """Times what a call gives to a stream, from its beginning to its end on the GPU."""
+
+    name = "events"
+
+    def __init__(
+        self, context: CudaContext, kernels: EngineKernels, flush: Flush, stream: Handle
+    ) -> None:
+        self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
+        self._gate = Gate(kernels)
+        self._pairs: list[tuple[Handle, Handle]] = []
+        self.overhead_s = 0.0
+        self.overhead_s = self._calibrated()
+
+    def _calibrated(self) -> float:
+        """What an event pair reads around an empty kernel, less what that kernel takes."""
+        readings = self.sample([self._empty_kernel], _CALIBRATION_ROUNDS)[0]
+        return max(0.0, quantile(sorted(readings), 0.5) - EMPTY_KERNEL_S)
+
+    def _empty_kernel(self) -> None:
+        self._kernels.launch("nothing", stream=self._stream)
+
+    def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
+        """Seconds of each call on the GPU; raises CudaError for what went wrong there."""
+        taken: list[list[float]] = [[] for _ in calls]
+        for size in _blocks(rounds, _ROUNDS_BEHIND_A_GATE):
+            for index, seconds in self._block(calls, size):
+                taken[index].append(max(SHORTEST_S, seconds - self.overhead_s))
+        return taken
+
+    def _block(self, calls: Sequence[Call], rounds: int) -> Iterator[tuple[int, float]]:
+        pairs = self._events(rounds * len(calls))
+        self._flush.reset_persisting()
+        with self._gate.held(self._stream):
+            for number in range(rounds):
+                for index, call in enumerate(calls):
+                    start, end = pairs[number * len(calls) + index]
+                    self._flush(self._stream)
+                    self._context.record(start, self._stream)
+                    call()
+                    self._context.record(end, self._stream)
+        self._context.wait_for_event(pairs[-1][1])
+        for number, (start, end) in enumerate(pairs):
+            yield number % len(calls), self._context.seconds_between(start, end)
+
+    def _events(self, count: int) -> list[tuple[Handle, Handle]]:
+        while len(self._pairs) < count:
+            self._pairs.append((self._context.new_event(), self._context.new_event()))
+        return self._pairs[:count]
+
+    def remarks(self) -> tuple[str, ...]:
+        if self._gate.opened_itself:
+            return ("the call waits for the GPU: the time between its launches is in it",)
+        return ()
+
+    def hold(self, seconds: float) -> None:
+        """Give the stream a kernel of known length, for checks of the engine itself."""
+        self._kernels.launch("wait", ctypes.c_uint64(round(seconds * 1e9)), stream=self._stream)
+
+    def close(self) -> None:
+        for pair in self._pairs:
+            for event in pair:
+                self._context.destroy_event(event)
+        self._pairs = []
+        self._gate.close()
+
+
+def _blocks(rounds: int, most: int) -> Iterator[int]:
+    """``rounds`` in portions of at most ``most``."""
+    while rounds > 0:
+        yield min(rounds, most)
+        rounds -= most

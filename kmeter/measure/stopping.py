@@ -1,0 +1,36 @@
+"""When enough samples were taken: at a precision, at a time limit, or at a count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmeter.model.samples import summary
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """What ends a series of samples; the first to be met does."""
+
+    precision: float = 0.005
+    """Half of the median's 95 % interval, as a share of the median."""
+    time_limit_s: float = 3.0
+    least: int = 20
+    """Samples before a precision is believed."""
+    most: int = 10_000
+
+    def met(self, samples: Sequence[float], elapsed_s: float) -> str:
+        """``precision``, ``count`` or ``time limit``, or nothing while it goes on."""
+        if len(samples) >= self.most:
+            return "count"
+        found = summary(samples)
+        precision = found.precision if found else None
+        if len(samples) >= self.least and precision is not None and precision <= self.precision:
+            return "precision"
+        return "time limit" if elapsed_s >= self.time_limit_s else ""
+
+    def next_rounds(self, samples: Sequence[float], elapsed_s: float) -> int:
+        """Rounds before the rule is asked again: about a tenth of the time limit, at most 64."""
+        left = self.most - len(samples)
+        if not samples or elapsed_s <= 0:
+            return min(left, 1)
+        each_s = elapsed_s / len(samples)
+        return max(1, min(left, 64, round(self.time_limit_s / 10 / each_s)))
