@@ -1,6 +1,7 @@
 """Taking samples until they suffice: kernel and reference in turns, throttled ones once more."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -68,12 +69,19 @@ def _batch(engine: Engine, calls: Sequence[Call], taken: Taken, rounds: int) -> 
     taken.batches.append(Batch(first, len(taken.samples[0]), began, _now()))
 
 
-def throttled_samples(batches: Sequence[Batch], glimpses: list[Glimpse]) -> tuple[int, ...]:
-    """Indices of samples in whose batch the card was seen slowed down."""
-    moments = [glimpse.at_s for glimpse in slowed(glimpses)]
+def throttled_samples(batches: Sequence[Batch], glimpses: Sequence[Glimpse]) -> tuple[int, ...]:
+    """Indices of samples in whose batch the card was slowed down: when it began, or meanwhile."""
+    slow = {glimpse.at_s for glimpse in slowed(list(glimpses))}
+    moments = sorted(glimpse.at_s for glimpse in glimpses)
     return tuple(
         index
         for batch in batches
-        if any(batch.began_s <= moment <= batch.ended_s for moment in moments)
+        if slow.intersection(_during(batch, moments))
         for index in range(batch.first, batch.end)
     )
+
+
+def _during(batch: Batch, moments: Sequence[float]) -> Sequence[float]:
+    """The moments within a batch, and the one before it."""
+    first = bisect_right(moments, batch.began_s)
+    return moments[max(0, first - 1) : bisect_right(moments, batch.ended_s)]

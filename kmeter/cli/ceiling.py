@@ -8,8 +8,6 @@ from kmeter.cli.options import Ascii, AsJson
 from kmeter.errors import ExitCode, GateFailedError, UsageError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from kmeter.measure.plan import Options
     from kmeter.model.ceiling import CeilingRun
 
@@ -120,42 +118,23 @@ def _measure(
     device: str, chosen: list[str], options: "Options", lock_clocks_mhz: int | None
 ) -> "CeilingRun":
     """Measure and follow; Ctrl-C ends it with what was finished."""
-    from contextlib import nullcontext
-
-    from kmeter.cli._progress import watching
+    from kmeter.cli._interrupt import interruptible
+    from kmeter.cli._live_card import at_clock, live_name
+    from kmeter.cli._progress import CeilingWatch, bar
     from kmeter.measure.client import Client
     from kmeter.measure.collect import Collector
 
-    locked = nullcontext() if lock_clocks_mhz is None else _locked(device, lock_clocks_mhz * 1e6)
     collector = Collector()
-    with locked, watching() as watch:
+    with at_clock(device, lock_clocks_mhz), bar() as drawn, interruptible():
+        watch = CeilingWatch(drawn)
         try:
-            for event in Client(_live(device), options).events(chosen):
+            for event in Client(live_name(device), options).events(chosen):
                 collector.take(event)
                 watch.see(event)
         except KeyboardInterrupt:
             if not collector.has_begun:
                 raise
     return collector.run
-
-
-def _live(device: str) -> str:
-    """The name of a card of this machine; raises UsageError for a recording or catalogue entry."""
-    from kmeter.sources import resolve
-
-    source, name = resolve(device)
-    if source != "cuda":
-        raise UsageError(f"{device!r} is no card of this machine", "kmeter devices lists them")
-    return name
-
-
-def _locked(device: str, sm_clock_hz: float) -> "AbstractContextManager[None]":
-    from kmeter.measure.clocks import locked_clocks
-    from kmeter.sources._nvml import Nvml
-    from kmeter.sources.cuda import nvml_handle
-
-    nvml = Nvml()
-    return locked_clocks(nvml, nvml_handle(nvml, _live(device)), sm_clock_hz)
 
 
 def _show(run: "CeilingRun", *, as_json: bool, ascii_mode: bool) -> None:

@@ -15,6 +15,9 @@ class StopRule:
     time_limit_s: float = 3.0
     least: int = 20
     """Samples before a precision is believed."""
+    least_time_s: float = 0.2
+    """Time before it is: a card's clocks and heat, and a host's other work, change more slowly than
+    samples come."""
     most: int = 10_000
 
     def met(self, samples: Sequence[float], elapsed_s: float) -> str:
@@ -23,7 +26,8 @@ class StopRule:
             return "count"
         found = summary(samples)
         precision = found.precision if found else None
-        if len(samples) >= self.least and precision is not None and precision <= self.precision:
+        is_precise = precision is not None and precision <= self.precision
+        if is_precise and len(samples) >= self.least and elapsed_s >= self.least_time_s:
             return "precision"
         return "time limit" if elapsed_s >= self.time_limit_s else ""
 

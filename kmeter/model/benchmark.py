@@ -101,6 +101,8 @@ class Row:
     """Of the reference, taken in turns with ``samples_s``."""
     overhead_s: float | None = None
     """What the engine itself takes, measured and already taken off every sample."""
+    rival_samples_s: tuple[float, ...] = ()
+    """Of the same benchmark in another file, taken in turns with ``samples_s``."""
     host_s: float | None = None
     """How long the call keeps the host before it returns."""
     bytes_per_call: float | None = None

@@ -96,6 +96,7 @@ def _logs(samples: Sequence[float]) -> list[float]:
 
 
 def _dependence(samples: Sequence[float]) -> float:
-    """How many samples count as one, where each resembles the one before; at least 1."""
-    resemblance = min(0.95, max(0.0, autocorrelation(samples)))
-    return (1 + resemblance) / (1 - resemblance)
+    """How many samples count as one, where each resembles the one before by more than chance."""
+    resemblance = min(0.95, autocorrelation(samples))
+    by_chance = 2 / math.sqrt(len(samples))
+    return (1 + resemblance) / (1 - resemblance) if resemblance > by_chance else 1.0

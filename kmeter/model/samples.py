@@ -92,7 +92,7 @@ def _interval(ordered: Sequence[float]) -> Interval | None:
 def _lower_rank(count: int) -> int | None:
     """How many samples at each end lie outside of the interval."""
     if count > _EXACT_UP_TO:
-        return math.floor((count - _Z * math.sqrt(count)) / 2)
+        return math.floor((count - _Z * math.sqrt(count) - 1) / 2)
     outside, rank, tail = (1 - CONFIDENCE) / 2, -1, 0.0
     while True:
         tail += math.comb(count, rank + 1) / 2**count

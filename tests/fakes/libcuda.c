@@ -100,3 +100,5 @@ int cuCtxCreate_v2(void **out, unsigned flags, int d) {
   return OK;
 }
 int cuDevicePrimaryCtxRetain(void **out, int d) { return cuCtxCreate_v2(out, 0, d); }
+
+#include "gpu.h"

@@ -6,6 +6,7 @@
  *   FUNCTION[:ARGUMENT] VALUE|error CODE|hang
  */
 #include "script.h"
+#include <time.h>
 #include <unistd.h>
 
 #define DEVICES 16
@@ -117,6 +118,16 @@ int nvmlDeviceGetIndex(struct device *d, unsigned *out) {
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct device *d, unsigned long long *out) {
   return ask(d, "nvmlDeviceGetCurrentClocksThrottleReasons", out, NULL);
+}
+
+/* What is answered is the power in watts that the card has drawn all the time. */
+int nvmlDeviceGetTotalEnergyConsumption(struct device *d, unsigned long long *out) {
+  unsigned long long watts = 0;
+  struct timespec now;
+  int code = ask(d, "nvmlDeviceGetTotalEnergyConsumption", &watts, NULL);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  *out = watts * (now.tv_sec * 1000ULL + now.tv_nsec / 1000000);
+  return code;
 }
 
 struct memory { unsigned long long total, free, used; };

@@ -5,6 +5,8 @@ from typing import Protocol
 
 Call = Callable[[], object]
 """The work to be timed, with its arguments bound."""
+SHORTEST_S = 1e-9
+"""What is left of a call that does nothing: below any clock's resolution, and above 0."""
 
 
 class Engine(Protocol):
@@ -14,6 +16,10 @@ class Engine(Protocol):
     overhead_s: float
     """What was taken off every sample."""
 
+    @property
+    def calls_wait(self) -> bool:
+        """Whether a call was seen to wait for the GPU: its launches cannot be hidden."""
+
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call, ``rounds`` of them; the calls of a round are made in turns."""
 
@@ -22,3 +28,13 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back what it holds."""
+
+
+def turns(calls: Sequence[Call], number: int) -> list[tuple[int, Call]]:
+    """The calls of a round with their places, forwards and backwards in turn: none is always first."""
+    placed = list(enumerate(calls))
+    return placed if number % 2 == 0 else placed[::-1]
+
+
+WAITS = "the call waits for the GPU: the time between its launches is in it"
+"""What a reader should know of a call that does."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import Call
+from kmeter.measure.engines import SHORTEST_S, WAITS, Call, turns
 from kmeter.measure.engines._kernels import PREFIX, EngineKernels, Gate
-from kmeter.measure.engines.events import SHORTEST_S, _blocks
+from kmeter.measure.engines.events import blocks
 from kmeter.measure.engines.flush import Flush
 
 _ROUNDS_BEHIND_A_GATE = 8
@@ -43,7 +43,6 @@ class CuptiEngine:
         self._gate = Gate(kernels)
         self._cupti = cupti
         self._records: list[Activity] = []
-        self._nothing_seen = False
         kinds = cupti.ActivityKind
         self._kinds = (kinds.CONCURRENT_KERNEL, kinds.MEMCPY, kinds.MEMSET)
         cupti.activity_register_callbacks(_buffer_wanted, self._take)
@@ -60,17 +59,18 @@ class CuptiEngine:
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call on the GPU."""
         taken: list[list[float]] = [[] for _ in calls]
-        for size in _blocks(rounds, _ROUNDS_BEHIND_A_GATE):
-            spans = self._block(calls, size)
-            for number, seconds in enumerate(spans):
-                taken[number % len(calls)].append(seconds)
+        for size in blocks(rounds, _ROUNDS_BEHIND_A_GATE):
+            for index, seconds in self._block(calls, size):
+                taken[index].append(seconds)
         return taken
 
-    def _block(self, calls: Sequence[Call], rounds: int) -> list[float]:
+    def _block(self, calls: Sequence[Call], rounds: int) -> list[tuple[int, float]]:
+        order: list[int] = []
         self._flush.reset_persisting()
         with self._gate.held(self._stream):
-            for _ in range(rounds):
-                for call in calls:
+            for number in range(rounds):
+                for index, call in turns(calls, number):
+                    order.append(index)
                     self._flush(self._stream)
                     self._kernels.launch("nothing", stream=self._stream)
                     call()
@@ -79,17 +79,17 @@ class CuptiEngine:
         self._cupti.activity_flush_all(_FORCED)
         records, self._records = self._records, []
         found = [max(SHORTEST_S, span) for span in spans(records)]
-        if len(found) != rounds * len(calls):
-            raise RuntimeError(
-                f"CUPTI told of {len(found)} calls where {rounds * len(calls)} were made"
-            )
-        self._nothing_seen |= SHORTEST_S in found
-        return found
+        if len(found) != len(order):
+            raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
+        return list(zip(order, found, strict=True))
+
+    @property
+    def calls_wait(self) -> bool:
+        """Whether the gate had to open itself."""
+        return self._gate.opened_itself
 
     def remarks(self) -> tuple[str, ...]:
-        if self._gate.opened_itself:
-            return ("the call waits for the GPU: the time between its launches is in it",)
-        return ()
+        return (WAITS,) if self.calls_wait else ()
 
     def close(self) -> None:
         for kind in self._kinds:

@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import Call
+from kmeter.measure.engines import SHORTEST_S, WAITS, Call, turns
 from kmeter.measure.engines._kernels import EngineKernels, Gate
 from kmeter.measure.engines.flush import Flush
 from kmeter.model.samples import quantile
@@ -14,8 +14,6 @@ EMPTY_KERNEL_S = 1.0e-6
 cost. Assumed to be the same on every GPU; where CUPTI is there, ``auto`` uses it instead."""
 _ROUNDS_BEHIND_A_GATE = 8
 _CALIBRATION_ROUNDS = 48
-SHORTEST_S = 1e-9
-"""Below the resolution of any event: what is left of a call that gave the stream nothing to do."""
 
 
 class EventEngine:
@@ -43,7 +41,7 @@ class EventEngine:
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call on the GPU; raises CudaError for what went wrong there."""
         taken: list[list[float]] = [[] for _ in calls]
-        for size in _blocks(rounds, _ROUNDS_BEHIND_A_GATE):
+        for size in blocks(rounds, _ROUNDS_BEHIND_A_GATE):
             for index, seconds in self._block(calls, size):
                 taken[index].append(max(SHORTEST_S, seconds - self.overhead_s))
         return taken
@@ -53,13 +51,13 @@ class EventEngine:
         self._flush.reset_persisting()
         with self._gate.held(self._stream):
             for number in range(rounds):
-                for index, call in enumerate(calls):
+                for index, call in turns(calls, number):
                     start, end = pairs[number * len(calls) + index]
                     self._flush(self._stream)
                     self._context.record(start, self._stream)
                     call()
                     self._context.record(end, self._stream)
-        self._context.wait_for_event(pairs[-1][1])
+        self._context.synchronize()  # the whole device: what went to other streams must not pile up
         for number, (start, end) in enumerate(pairs):
             yield number % len(calls), self._context.seconds_between(start, end)
 
@@ -68,10 +66,13 @@ class EventEngine:
             self._pairs.append((self._context.new_event(), self._context.new_event()))
         return self._pairs[:count]
 
+    @property
+    def calls_wait(self) -> bool:
+        """Whether the gate had to open itself."""
+        return self._gate.opened_itself
+
     def remarks(self) -> tuple[str, ...]:
-        if self._gate.opened_itself:
-            return ("the call waits for the GPU: the time between its launches is in it",)
-        return ()
+        return (WAITS,) if self.calls_wait else ()
 
     def hold(self, seconds: float) -> None:
         """Give the stream a kernel of known length, for checks of the engine itself."""
@@ -85,7 +86,7 @@ class EventEngine:
         self._gate.close()
 
 
-def _blocks(rounds: int, most: int) -> Iterator[int]:
+def blocks(rounds: int, most: int) -> Iterator[int]:
     """``rounds`` in portions of at most ``most``."""
     while rounds > 0:
         yield min(rounds, most)

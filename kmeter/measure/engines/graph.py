@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import Call
+from kmeter.measure.engines import SHORTEST_S, Call, turns
 from kmeter.measure.engines._kernels import EngineKernels
-from kmeter.measure.engines.events import EMPTY_KERNEL_S, SHORTEST_S
+from kmeter.measure.engines.events import EMPTY_KERNEL_S
 from kmeter.model.samples import quantile
 
 _CALIBRATION_REPLAYS = 24
@@ -38,6 +38,7 @@ class GraphEngine:
         self._graphs: list[Handle] = []
         self.results: list[list[object]] = []
         """What each call of each rotation returned while it was captured: replays write into it."""
+        self._rotations = rotations  # they hold the arguments that the graphs read
         self._lengths = [len(rotation) for rotation in rotations]
         try:
             self._executables = [self._captured(rotation) for rotation in rotations]
@@ -94,14 +95,19 @@ class GraphEngine:
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call: the n-th stands for the n-th rotation, whose mean is a sample."""
         taken: list[list[float]] = [[] for _ in calls]
-        for _ in range(rounds):
-            for index in range(len(calls)):
+        for number in range(rounds):
+            for index, _ in turns(calls, number):
                 seconds = self._replayed(self._executables[index]) / self._lengths[index]
                 taken[index].append(max(SHORTEST_S, seconds - self._overheads[index]))
         return taken
 
+    @property
+    def calls_wait(self) -> bool:
+        """It does not matter here."""
+        return False
+
     def remarks(self) -> tuple[str, ...]:
-        return (f"each sample is the mean of {self._lengths[0]} calls of a graph",)
+        return ()
 
     def close(self) -> None:
         for graph in self._graphs:

@@ -1,0 +1,23 @@
+"""Being asked to end, by whatever signal, is an interruption: what was finished is shown and kept."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+_ASKED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A block in which SIGTERM and a closed terminal do what Ctrl-C does: raise KeyboardInterrupt."""
+    before = {number: signal.signal(number, _interrupt) for number in _ASKED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    raise KeyboardInterrupt
