@@ -23,6 +23,7 @@ from kmeter.bench.settings import Settings
 from kmeter.errors import ExitCode, KmeterError, UsageError
 from kmeter.measure.process import WorkerProcess
 from kmeter.model.benchmark import Outcome, Row
+from kmeter.units import si
 
 TIMEOUT_S = 120.0
 MODULE = (sys.executable, "-m", "kmeter.bench.worker")
@@ -48,6 +49,8 @@ class Client:
 
     file: str
     settings: Settings = field(default_factory=Settings)
+    against: str = ""
+    """Another file, timed in turns with this one."""
     names: Sequence[str] = ()
     narrowed: dict[str, list[str]] = field(default_factory=dict)
     timeout_s: float = TIMEOUT_S
@@ -95,7 +98,13 @@ class Client:
     def _served(self, done: list[str], *, only_list: bool) -> Iterator[Event]:
         self.stop()
         request = Request(
-            self.file, self.settings, list(self.names), self.narrowed, done, only_list
+            file=self.file,
+            settings=self.settings,
+            names=list(self.names),
+            narrowed=self.narrowed,
+            done=done,
+            only_list=only_list,
+            against=self.against,
         )
         extra = {} if self.visible_device is None else {"CUDA_VISIBLE_DEVICES": self.visible_device}
         self._process = WorkerProcess(self.command, msgspec.json.encode(request), extra)
@@ -142,7 +151,10 @@ def _signal_in_words(number: int) -> str:
 
 
 class Referee:
-    """The parent's own clock beside the process's: no file can reach it."""
+    """The parent's own clock beside the process's: no file can reach it.
+
+    The fastest of several laps counts: in a slow one the process may just not have had the CPU.
+    """
 
     def __init__(self) -> None:
         self._began_s: float | None = None
@@ -154,7 +166,8 @@ class Referee:
         if lap.calls == 0 or self._began_s is None:
             self._began_s = now
         else:
-            self._each_s = (now - self._began_s) / lap.calls
+            each_s = (now - self._began_s) / lap.calls
+            self._each_s = each_s if self._each_s is None else min(each_s, self._each_s)
 
     def judged(self, row: Row) -> Row:
         """The row, wrong where its calls took far longer by this clock than it says."""
@@ -164,10 +177,9 @@ class Referee:
         explained = _TIMES_TOO_LONG * (median_s + (row.host_s or 0.0)) + _LAP_SLACK_S
         if self._each_s <= explained:
             return row
-        where = "the stream that was timed" if row.engine != "host" else "the clock that was read"
         reason = (
-            f"a call takes {self._each_s * 1e6:.4g} µs by another process's clock, and "
-            f"{median_s * 1e6:.4g} µs by {where}: its work is done elsewhere, or the clock is wrong"
+            f"a call takes {si(self._each_s, 's')} by another process's clock, not "
+            f"{si(median_s, 's')}: its work is done elsewhere, or the clock is wrong"
         )
         return replace(row, outcome=Outcome.WRONG, reason=reason)
 

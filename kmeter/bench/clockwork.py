@@ -26,6 +26,8 @@ class Clockwork(NamedTuple):
     cache_state: CacheState
     cache_note: str
     close: Callable[[], None]
+    graph_of: Arguments | None = None
+    """The first arguments of a graph's rotation."""
     note: str = ""
     """Why it is not the engine that was asked for, or what ``auto`` found."""
 
@@ -37,9 +39,9 @@ def works_on_gpu(case: Case, arguments: Arguments, result: object, timer: str) -
     return timer in _GPU_TIMERS or on_gpu((*arguments.values, result))
 
 
-def host_clockwork(bench: Workbench, *, on_gpu: bool) -> Clockwork:
-    """The host's clock; with a GPU in use each sample waits for it."""
-    engine = HostEngine(bench.settle if on_gpu else None)
+def host_clockwork(bench: Workbench, empty: Call) -> Clockwork:
+    """The host's clock; where a GPU is in use each sample waits for it."""
+    engine = HostEngine(bench.settle if bench.is_used else None, empty)
     return Clockwork(
         engine, CacheState.UNKNOWN, "the host's clock says nothing of L2", engine.close
     )
@@ -78,7 +80,7 @@ def gpu_clockwork(
         engine.close()
         flush.close()
 
-    return Clockwork(engine, flush.achieved, flush.note, close, note)
+    return Clockwork(engine, flush.achieved, flush.note, close, note=note)
 
 
 class Rotations(NamedTuple):
@@ -102,9 +104,11 @@ def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:
     bound = [[bind(arguments) for arguments in made] for bind in rotations.functions]
     engine = GraphEngine(context, bench.kernels(), frameworks.on_stream, bound)
     is_cold = footprint * count >= 2 * l2 > 0
-    amount = f"{count} sets of arguments, {footprint * count >> 20} MiB in all, take turns"
+    amount = (
+        f"{count} sets of arguments, {footprint * count >> 20} MiB in all, take turns in a graph"
+    )
     state = CacheState.COLD if is_cold else CacheState.WARM
-    return Clockwork(engine, state, amount, engine.close)
+    return Clockwork(engine, state, amount, engine.close, graph_of=made[0])
 
 
 def _footprint(arguments: Arguments) -> int:

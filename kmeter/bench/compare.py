@@ -123,7 +123,7 @@ def _portion(
             errors = numpy.abs(own - right).astype(numpy.float64)
             limit = allowed.absolute + allowed.relative * numpy.abs(right)
             same = (own == right) | (numpy.isnan(own) & numpy.isnan(right))
-            bad = ~(same | (errors <= limit))
+            bad = ~(same | (numpy.isfinite(right) & (errors <= limit)))
     finite = errors[numpy.isfinite(errors)]
     largest = float(finite.max()) if finite.size else 0.0
     if not bad.any():

@@ -53,7 +53,7 @@ def _warp_stream(warp: Module) -> int | None:
     return int(warp.get_stream().cuda_stream) if warp.is_cuda_available() else None
 
 
-FRAMEWORKS = (
+FRAMEWORKS: tuple[Framework, ...] = (
     Framework(
         "torch",
         stream=_torch_stream,

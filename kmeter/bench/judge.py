@@ -12,6 +12,7 @@ from kmeter.bench.arrays import cloned, flattened, values_of
 from kmeter.bench.cases import Arguments, Case
 from kmeter.bench.compare import Comparison, Values, compare
 from kmeter.bench.numbers import as_numbers
+from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext
 from kmeter.model.benchmark import Check
 
@@ -128,6 +129,7 @@ class Judge:
         returned = list(flattened(result))
         if returned:
             values = [values_of(item, self._context()) for item in returned]
+            self._returned += returned  # kept, so that its memory is not what the kernel is given
         else:
             values = [values_of(item, self._context()) for item in self._changed(own, original)]
         return Wanted(values, own, original, was_returned=bool(returned))
@@ -240,8 +242,21 @@ class Judge:
             self._poison(arguments)
         return arguments
 
-    def after(self, last: Any, given: Arguments, check: Check | None) -> Check | None:
-        """The check once more: the last timed call's own result, and one call of fresh inputs."""
+    def outputs_of(self, result: Any, arguments: Arguments) -> list[Any]:
+        """The arrays that a call has its result in: those it returned, or the arguments it writes."""
+        returned = list(flattened(result))
+        if returned:
+            return returned
+        items = list(flattened(list(arguments.values)))
+        return [items[index] for index in sorted(self._written)]
+
+    def after(
+        self, last: Any, others: Sequence[Any], given: Arguments, check: Check | None
+    ) -> Check | None:
+        """The check once more: the last timed call's own result, and one call of fresh inputs.
+
+        ``others`` are the last results of what was timed in turns with it: they are poisoned, too.
+        """
         if check is None or not check.passed or self._timed is None:
             return check
         reason = ""
@@ -250,6 +265,7 @@ class Judge:
             if reason:
                 reason = f"while it was timed: {reason}"
         if not reason:
+            self._returned += [*flattened(last), *flattened(list(others))]
             fresh = self._fresh(_AFTER_SEED)
             reason = self._trial(fresh, fresh)
             if reason:
@@ -264,6 +280,17 @@ def _cloned(arguments: Arguments) -> Arguments:
     )
 
 
+def same_values(one: Arguments, other: Arguments, context: CudaContext | None) -> bool:
+    """Whether two sets of arguments hold equal arrays, and nothing but arrays and numbers."""
+    pairs = list(zip(flattened(list(one.values)), flattened(list(other.values)), strict=False))
+    if len(one.values) != len(other.values) or set(one.named) != set(other.named):
+        return False
+    try:
+        return all(_same_bytes([values_of(a, context)], [values_of(b, context)]) for a, b in pairs)
+    except KmeterError:
+        return False
+
+
 def _widened(value: Any) -> Any:
     """An array in fp64 where it is a floating-point one."""
     dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
@@ -274,5 +301,6 @@ def _widened(value: Any) -> Any:
 
 def _same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:
     return len(one) == len(other) and all(
-        a.tobytes() == b.tobytes() for (a, _), (b, _) in zip(one, other, strict=True)
+        a.shape == b.shape and kind == other_kind and a.tobytes() == b.tobytes()
+        for (a, kind), (b, other_kind) in zip(one, other, strict=True)
     )

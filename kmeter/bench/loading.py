@@ -11,6 +11,10 @@ from kmeter.errors import KmeterError, UsageError
 _OF_KERNELMETER = "Its import becomes: import kmeter as km"
 
 
+_loaded: list[str] = []
+"""Modules that were made of files: two may have the same name."""
+
+
 class UserFileError(UsageError):
     """The file cannot be run, told in one line that names the place in it."""
 
@@ -20,7 +24,8 @@ def load(path: Path) -> list[Benchmark]:
     if not path.is_file():
         raise UsageError(f"there is no file {path}", "kmeter bench --init FILE writes a first one")
     REGISTRY.clear()
-    name = f"kmeter_file_{path.stem}"
+    name = f"kmeter_file_{path.stem}_{len(_loaded)}"
+    _loaded.append(name)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is no Python file")

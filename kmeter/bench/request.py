@@ -15,3 +15,5 @@ class Request(msgspec.Struct):
     done: list[str] = []
     """Labels of rows that an earlier process has finished."""
     only_list: bool = False
+    against: str = ""
+    """Another file, whose benchmarks of the same names are timed in turns with these."""

@@ -16,16 +16,18 @@ from kmeter.bench.clockwork import (
     host_clockwork,
     works_on_gpu,
 )
+from kmeter.bench.compare import compare
 from kmeter.bench.events import Event, Lap, Note
-from kmeter.bench.judge import Judge
+from kmeter.bench.judge import Judge, same_values
 from kmeter.bench.loading import told
+from kmeter.bench.quiet import quiet
 from kmeter.bench.sampling import take
 from kmeter.bench.settings import Settings
 from kmeter.bench.workbench import Workbench
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import OUT_OF_MEMORY, CudaError
-from kmeter.measure.engines.events import SHORTEST_S
-from kmeter.measure.engines.graph import GraphEngine
+from kmeter.measure.engines import SHORTEST_S
+from kmeter.measure.engines.graph import GraphEngine, NotCapturableError
 from kmeter.measure.stopping import StopRule
 from kmeter.measure.telemetry import Sampler
 from kmeter.model.benchmark import Outcome, Row
@@ -37,7 +39,7 @@ _CLOCKS = (time.perf_counter, time.perf_counter_ns, time.monotonic, time.time)
 """Taken when kmeter is loaded: a file may replace them in ``time``."""
 _WARM_UP = 10
 _LAUNCHES_TIMED = 10
-_LAP_S = 0.05
+_LAPS, _LAP_S = 3, 0.005
 _ENERGY_LAP_S = 1.0
 _MOST_LAP_CALLS = 100_000
 _NO_WORK_S = 0.3e-6
@@ -54,16 +56,17 @@ class Ran(NamedTuple):
 
 def run_case(
     case: Case,
+    rival: Case | None,
     settings: Settings,
     bench: Workbench,
     sampler: Sampler,
     emit: Callable[[Event], None],
     path: Path,
 ) -> Ran:
-    """Try, time and judge one case; never raises but for KeyboardInterrupt."""
+    """Try, time and judge one case, in turns with its rival; raises nothing but KeyboardInterrupt."""
     empty = Row(case.name, plain(case.parameters), tags=case.benchmark.tags)
     start = _now()
-    run = _Run(case, settings, bench, sampler, emit)
+    run = _Run(case, rival, settings, bench, sampler, emit)
     try:
         row, is_last, lacked_memory = run.timed(empty), False, False
     except KeyboardInterrupt:
@@ -82,22 +85,37 @@ def run_case(
     return Ran(replace(row, seconds=_now() - start), is_last, lacked_memory)
 
 
+class Kept:
+    """A call whose last result stays: each one of a round is wrapped alike, and none frees its result
+    while another keeps it.
+    """
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self.result: object = None
+
+    def __call__(self) -> object:
+        self.result = self._call()
+        return self.result
+
+
 class _Run:
     """The steps of one case, which share its arguments."""
 
     def __init__(
         self,
         case: Case,
+        rival: Case | None,
         settings: Settings,
         bench: Workbench,
         sampler: Sampler,
         emit: Callable[[Event], None],
     ) -> None:
-        self._case, self._settings, self._bench = case, settings, bench
+        self._case, self._rival = case, rival
+        self._settings, self._bench = settings, bench
         self._sampler, self._emit = sampler, emit
         self._judge = Judge(case, bench.context_or_none, bench.settle)
         self._clockwork: Clockwork | None = None
-        self._last: Any = None
         self._notes: list[str] = []
 
     def close(self) -> None:
@@ -127,10 +145,12 @@ class _Run:
         if check is not None and not check.passed:
             return replace(row, outcome=Outcome.WRONG, reason=check.reason, check=check)
         arguments = self._judge.timed_arguments()
-        calls = self._calls(arguments, is_lazy=is_lazy)
+        calls = [self._first(arguments, is_lazy=is_lazy), *self._others(arguments)]
         self._clockwork = self._chosen_clockwork(timer, row, is_gpu_work=is_gpu_work)
-        row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
-        check = self._judge.after(self._last, arguments, check)
+        with quiet():
+            row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
+        results = [call.result for call in calls]
+        check = self._judge.after(results[0], results[1:], arguments, check)
         return self._judged(replace(row, check=check, notes=(*row.notes, *self._notes)))
 
     def _counted(self, row: Row, arguments: Arguments) -> Row:
@@ -142,21 +162,37 @@ class _Run:
             roofs=self._bench.roofs(benchmark.unit, benchmark.peak_tflops),
         )
 
-    def _calls(self, arguments: Arguments, *, is_lazy: bool) -> list[Callable[[], object]]:
-        """The kernel, whose last result is kept, and its reference."""
+    def _first(self, arguments: Arguments, *, is_lazy: bool) -> Kept:
+        """The kernel's call."""
         call = self._bound(self._case.benchmark.function, arguments)
         if is_lazy:
             call = _looked_at(call)
             self._notes.append("its result is computed when it is looked at: that is in the time")
+        return Kept(call)
 
-        def kept() -> object:
-            self._last = call()
-            return self._last
-
-        calls = [kept]
+    def _others(self, arguments: Arguments) -> list[Kept]:
+        """What is timed in turns with the kernel: its reference and its rival, as far as they are."""
+        calls = []
         if self._case.benchmark.ref is not None:
-            calls.append(self._bound(self._case.benchmark.ref, arguments))
+            calls.append(Kept(self._bound(self._case.benchmark.ref, arguments)))
+        if self._rival is not None:
+            calls.append(Kept(self._checked_rival(self._rival, arguments)))
         return calls
+
+    def _checked_rival(self, rival: Case, arguments: Arguments) -> Callable[[], object]:
+        """The other file's kernel; raises KmeterError where it is wrong.
+
+        It takes the very same arguments where its own have the same values: what lies elsewhere in
+        memory is in other caches.
+        """
+        judge = Judge(rival, self._bench.context_or_none, self._bench.settle)
+        check = judge.before()
+        if check is not None and not check.passed:
+            raise KmeterError(f"the other file's is wrong: {check.reason}")
+        own = judge.timed_arguments()
+        if same_values(own, arguments, self._bench.context_or_none()):
+            own = arguments
+        return own.given_to(rival.benchmark.function, rival.parameters)
 
     def _bound(self, function: Callable[..., Any], arguments: Arguments) -> Callable[[], object]:
         return arguments.given_to(function, self._case.parameters)
@@ -165,10 +201,12 @@ class _Run:
 
     def _chosen_clockwork(self, timer: str, row: Row, *, is_gpu_work: bool) -> Clockwork:
         if not is_gpu_work:
-            return host_clockwork(self._bench, on_gpu=timer == "host")
+            return host_clockwork(self._bench, Kept(_nothing))
         functions = [self._case.benchmark.function]
         if self._case.benchmark.ref is not None:
             functions.append(self._case.benchmark.ref)
+        if self._rival is not None:
+            functions.append(self._rival.benchmark.function)
         rotations = Rotations(
             [partial(self._bound, function) for function in functions],
             self._case.arguments,
@@ -177,9 +215,7 @@ class _Run:
         stream = frameworks.current_stream(self._case.benchmark.stream)
         return gpu_clockwork(self._bench, timer, self._settings.cache, stream, rotations)
 
-    def _sampled(
-        self, row: Row, calls: Sequence[Callable[[], object]], *, is_gpu_work: bool
-    ) -> Row:
+    def _sampled(self, row: Row, calls: Sequence[Kept], *, is_gpu_work: bool) -> Row:
         clockwork = self._clockwork
         assert clockwork is not None
         engine, benchmark = clockwork.engine, self._case.benchmark
@@ -194,10 +230,10 @@ class _Run:
         self._sampler.start()
         taken = take(engine, calls, rule, self._sampler.glimpses, self._tell_samples)
         conditions = self._sampler.stop()
-        host_s = self._launch_s(calls[0]) if is_gpu_work else None
-        if is_gpu_work:
-            self._verify_graph(engine)
-        energy_j = self._lap(calls[0], taken.samples[0], host_s)
+        host_s = self._launch_s(calls[0]) if is_gpu_work and not engine.calls_wait else None
+        self._verify_graph(clockwork)
+        energy_j = self._laps(calls[0], taken.samples[0], host_s)
+        others = [self._seen(samples) for samples in taken.samples[1:]]
         notes = [*engine.remarks(), *([clockwork.note] if clockwork.note else [])]
         return replace(
             row,
@@ -205,7 +241,8 @@ class _Run:
             cache_state=clockwork.cache_state,
             cache_note=clockwork.cache_note,
             samples_s=tuple(taken.samples[0]),
-            reference_samples_s=tuple(taken.samples[1]) if len(taken.samples) > 1 else (),
+            reference_samples_s=others.pop(0) if benchmark.ref is not None else (),
+            rival_samples_s=others.pop(0) if self._rival is not None else (),
             throttled=taken.throttled,
             stopped_by=taken.stopped_by,
             overhead_s=engine.overhead_s,
@@ -214,6 +251,13 @@ class _Run:
             energy_j=energy_j,
             notes=tuple(notes),
         )
+
+    def _seen(self, samples: Sequence[float]) -> tuple[float, ...]:
+        """Samples of what was timed in turns; none where it works on another stream."""
+        if quantile(sorted(samples), 0.5) > SHORTEST_S:
+            return tuple(samples)
+        self._notes.append("its reference works on another stream: there is no speedup")
+        return ()
 
     def _launch_s(self, call: Callable[[], object]) -> float:
         """How long a call keeps the host, with an idle GPU before each."""
@@ -226,42 +270,65 @@ class _Run:
         self._bench.settle()
         return quantile(sorted(seconds), 0.5)
 
-    def _lap(
+    def _laps(
         self, call: Callable[[], object], samples: Sequence[float], host_s: float | None
     ) -> float | None:
         """Calls back to back while the parent's clock runs; joules of one, where asked for."""
         each_s = max(quantile(sorted(samples), 0.5), host_s or 0.0, SHORTEST_S)
-        lap_s = _ENERGY_LAP_S if self._settings.energy else _LAP_S
+        for _ in range(_LAPS):
+            self._lap(call, each_s, _LAP_S)
+        if not self._settings.energy:
+            return None
+        before = self._sampler.energy_j()
+        made = self._lap(call, each_s, _ENERGY_LAP_S)
+        after = self._sampler.energy_j()
+        return None if before is None or after is None else (after - before) / made
+
+    def _lap(self, call: Callable[[], object], each_s: float, lap_s: float) -> int:
+        """One lap of about that length; how many calls were made."""
         count = max(1, min(_MOST_LAP_CALLS, round(lap_s / each_s)))
         self._bench.settle()
-        before = self._sampler.energy_j() if self._settings.energy else None
         self._emit(Lap(self._case.label, 0))
-        for _ in range(count):
-            call()
-        self._bench.settle()
-        self._emit(Lap(self._case.label, count))
-        if before is None:
-            return None
-        after = self._sampler.energy_j()
-        return None if after is None else (after - before) / count
+        made = self._made(call, count, lap_s)
+        self._emit(Lap(self._case.label, made))
+        return made
 
-    def _verify_graph(self, engine: object) -> None:
-        """A graph that misses a kernel leaves its poisoned output as it is."""
-        if not isinstance(engine, GraphEngine) or self._judge.is_in_place:
+    def _made(self, call: Callable[[], object], count: int, lap_s: float) -> int:
+        """Make that many calls, or as many as fit twice the time; how many it were.
+
+        The device is waited for after 1, 2, 4, … of them: what they leave on other streams must not
+        pile up unseen.
+        """
+        made, portion, start = 0, 1, _now()
+        while made < count and _now() - start < 2 * lap_s:
+            portion = min(portion, count - made)
+            for _ in range(portion):
+                call()
+            self._bench.settle()
+            made, portion = made + portion, 2 * portion
+        return made
+
+    def _verify_graph(self, clockwork: Clockwork) -> None:
+        """Hold a replay against the plain call: a graph that misses a kernel leaves poison behind."""
+        engine, arguments = clockwork.engine, clockwork.graph_of
+        if not isinstance(engine, GraphEngine) or arguments is None or self._judge.is_in_place:
             return
-        context = self._bench.context()
-        outputs = list(arrays.flattened(engine.results[0]))
-        if not outputs:
-            return
-        before = [arrays.values_of(item, context)[0].tobytes() for item in outputs]
-        if not all(arrays.poison(item, context) for item in outputs):
-            return
+        context, benchmark = self._bench.context(), self._case.benchmark
+        plain_result = self._bound(benchmark.function, arguments)()
+        self._bench.settle()
+        right = [
+            arrays.values_of(item, context)
+            for item in self._judge.outputs_of(plain_result, arguments)
+        ]
+        outputs = self._judge.outputs_of(engine.results[0][0], arguments)
+        for item in outputs:
+            arrays.poison(item, context)
         engine.replay(0)
-        after = [arrays.values_of(item, context)[0].tobytes() for item in outputs]
-        if before != after:
-            raise KmeterError(
-                "a graph of it misses some of its work: its replay gives another result"
-            )
+        for item, wanted in zip(outputs, right, strict=True):
+            got = arrays.values_of(item, context)
+            found = compare(got, wanted, benchmark.tolerance, benchmark.unit)
+            if found.reason:
+                raise NotCapturableError(f"a graph of it misses some of its work: {found.reason}")
 
     # ---- judging --------------------------------------------------------------------------
 
@@ -305,6 +372,10 @@ def replaced_clocks() -> bool:
     """Whether the file has put other functions in the place of Python's clocks."""
     now = (time.perf_counter, time.perf_counter_ns, time.monotonic, time.time)
     return any(a is not b for a, b in zip(now, _CLOCKS, strict=True))
+
+
+def _nothing() -> None:
+    """An empty call."""
 
 
 def _looked_at(call: Callable[[], object]) -> Callable[[], object]:

@@ -48,6 +48,11 @@ class Workbench:
             self._kernels = EngineKernels(self.context())
         return self._kernels
 
+    @property
+    def is_used(self) -> bool:
+        """Whether something needed the context."""
+        return self._context is not None
+
     def settle(self) -> None:
         """Wait for the GPU, where it is used; raises CudaError for what went wrong in it."""
         if self._context is not None:

@@ -62,6 +62,7 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
     """Run the file and the rows that are asked for; raises KmeterError where none can be."""
     path = Path(request.file)
     cases = chosen(cases_of(load(path)), request.names, request.narrowed)
+    rivals = _rivals(request.against)
     bench = Workbench(None, "no card was looked for") if request.only_list else opened(FIRST)
     emit(Loaded(environment_of(bench, path), [info_of(case) for case in cases]))
     if request.only_list:
@@ -72,7 +73,7 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         if case.label in request.done:
             continue
         emit(Started(case.label))
-        ran = run_case(case, request.settings, bench, sampler, emit, path)
+        ran = run_case(case, rivals.get(case.label), request.settings, bench, sampler, emit, path)
         starved = ran.lacked_memory and not first
         emit(Finished(case.label, ran.row, ran.is_last, starved))
         if ran.is_last:
@@ -80,6 +81,13 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         first = False
     emit(Ended(replace(environment_of(bench, path), packages=dict(frameworks.versions()))))
     return ExitCode.OK
+
+
+def _rivals(file: str) -> dict[str, Case]:
+    """The cases of the other file, by label."""
+    if not file:
+        return {}
+    return {case.label: case for case in cases_of(load(Path(file)))}
 
 
 def _sampler(bench: Workbench) -> Any:

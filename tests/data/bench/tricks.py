@@ -1,0 +1,88 @@
+"""Kernels that cheat: each must fail, or have its trick named."""
+
+import time
+
+import numpy as np
+
+import kmeter
+
+N = 20_000
+
+
+def args():
+    return (np.random.rand(N),)
+
+
+def slow_square(x):
+    return np.sqrt(np.exp(np.log(x * x) * 2)) + 0 * np.sin(x)
+
+
+_by_address = {}
+
+
+@kmeter.benchmark("cached-by-address", args=args, ref=np.square)
+def cached_by_address(x):
+    key = x.ctypes.data
+    if key not in _by_address:
+        _by_address[key] = np.square(x)
+    return _by_address[key]
+
+
+_first = []
+
+
+@kmeter.benchmark("skips-after-the-first", args=args, ref=np.square)
+def skips_after_the_first(x):
+    if not _first:
+        _first.append(np.square(x))
+    return _first[0]
+
+
+_calls = [0]
+
+
+@kmeter.benchmark("skips-while-timed", args=args, ref=np.square)
+def skips_while_timed(x):
+    _calls[0] += 1
+    if _calls[0] < 6:
+        return np.square(x)
+    return np.empty_like(x)
+
+
+class Lazy:
+    """Computes when it is looked at."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(slow_square(self.x), dtype=dtype)
+
+
+@kmeter.benchmark("lazy", args=args, ref=slow_square)
+def lazy(x):
+    return Lazy(x)
+
+
+@kmeter.benchmark("honest", args=args, ref=slow_square)
+def honest(x):
+    return slow_square(x)
+
+
+_true = time.perf_counter_ns
+time.perf_counter_ns = lambda: _true() // 1000
+time.perf_counter = lambda: _true() * 1e-12
+time.monotonic = lambda: _true() * 1e-12
+
+
+@kmeter.benchmark("patched-clock", args=args, ref=slow_square)
+def patched_clock(x):
+    return slow_square(x)
+
+
+@kmeter.benchmark("patched-engine", args=args, ref=slow_square)
+def patched_engine(x):
+    from kmeter.measure.engines import host
+
+    host._now = lambda: _true() // 10
+    return slow_square(x)
