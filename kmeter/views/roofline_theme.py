@@ -27,15 +27,18 @@ text { font-family: system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; 
 """
 
 
-def stylesheet(theme: str) -> str:
-    """CSS of a picture; ``theme`` is ``light``, ``dark``, or ``auto``: as the reader prefers."""
+def stylesheet(theme: str, style: str = _STYLE) -> str:
+    """CSS of a picture; ``theme`` is ``light``, ``dark``, or ``auto``: as the reader prefers.
+
+    ``style`` may be other CSS that names the same colours: ``color: INK;``.
+    """
     if theme == "auto":
-        return f"{_painted(_LIGHT)}@media (prefers-color-scheme: dark) {{{_painted(_DARK)}}}"
-    return _painted(_DARK if theme == "dark" else _LIGHT)
+        dark = _painted(style, _DARK)
+        return f"{_painted(style, _LIGHT)}@media (prefers-color-scheme: dark) {{{dark}}}"
+    return _painted(style, _DARK if theme == "dark" else _LIGHT)
 
 
-def _painted(colours: dict[str, str]) -> str:
-    style = _STYLE
+def _painted(style: str, colours: dict[str, str]) -> str:
     for name, colour in colours.items():
         style = style.replace(f" {name.upper()};", f" {colour};")
     return style

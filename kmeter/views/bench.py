@@ -1,0 +1,230 @@
+"""Benchmarks for people: a table of times and shares, the card while it ran, and what went wrong."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.text import Text
+
+from kmeter.model.benchmark import BenchRun, CacheState, Environment, Outcome, Row
+from kmeter.model.change import Change, Verdict
+from kmeter.model.run_comparison import RowChange
+from kmeter.model.samples import Interval
+from kmeter.model.score import score
+from kmeter.model.throttle import throttle_words
+from kmeter.units import UNKNOWN, number, percent, si
+from kmeter.views.tables import Cell, Column, WideOrStacked, indented
+
+COLUMNS = (
+    Column("kernel", right=False),
+    Column("median"),
+    Column("±"),
+    Column("GB/s"),
+    Column("TFLOP/s"),
+    Column("bound", optional=True),
+    Column("% roof"),
+    Column("% ceiling", optional=True),
+    Column("vs ref"),
+    Column("correct"),
+    Column("L2", optional=True),
+    Column("by", optional=True),
+)
+_CONDITIONS = (
+    Column("card while it ran", right=False),
+    Column("SM clock"),
+    Column("memory"),
+    Column("power"),
+    Column("temp."),
+    Column("% roof at clock"),
+    Column("host"),
+    Column("J/call", optional=True),
+)
+_CHANGES = (
+    Column("kernel", right=False),
+    Column("before"),
+    Column("now"),
+    Column("ratio"),
+    Column("95 % interval"),
+    Column("verdict", right=False),
+)
+_STATES = {CacheState.UNKNOWN: UNKNOWN}
+
+
+@dataclass(frozen=True)
+class BenchView:
+    """One run."""
+
+    run: BenchRun
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        run = self.run
+        yield Text.assemble((where(run.environment), "bold"), _when(run))
+        rows = [row for row in run.rows if row.samples_s]
+        if rows:
+            yield ""
+            yield WideOrStacked(COLUMNS, [_row(row) for row in rows])
+        watched = [row for row in rows if row.conditions.samples or row.host_s is not None]
+        if watched:
+            yield ""
+            yield WideOrStacked(_CONDITIONS, [_condition(row) for row in watched])
+        yield from _remarks(run)
+
+
+def where(environment: Environment) -> str:
+    """The card, or the processor where there is none."""
+    if environment.gpu_name:
+        return f"{environment.gpu_name} ({environment.compute_capability})"
+    return environment.host_processor or "this machine"
+
+
+def _when(run: BenchRun) -> str:
+    environment = run.environment
+    parts = [
+        f"driver {environment.driver_version}" if environment.driver_version else "",
+        environment.file,
+        run.started_at[:10],
+        "" if run.is_complete else "interrupted",
+    ]
+    return "".join(f", {part}" for part in parts if part)
+
+
+def _row(row: Row) -> tuple[Cell, ...]:
+    found, times = score(row), row.times
+    return (
+        row.label,
+        si(row.median_s, "s"),
+        percent(times.precision if times else None, 2),
+        number(None if found.bytes_per_s is None else found.bytes_per_s / 1e9),
+        number(None if found.flop_per_s is None else found.flop_per_s / 1e12),
+        str(found.bound or UNKNOWN),
+        percent(found.fraction_of_roof),
+        percent(found.fraction_of_ceiling),
+        speedup_text(row),
+        correct_text(row),
+        _STATES.get(row.cache_state, str(row.cache_state)),
+        row.engine,
+    )
+
+
+def speedup_text(row: Row) -> str:
+    """``1.43x``, or ``1.4x to 1.5x`` where the interval does not agree to the second digit."""
+    if row.speedup is None:
+        return UNKNOWN
+    return f"{number(row.speedup, 3)}x"
+
+
+def correct_text(row: Row) -> Text:
+    """``yes``, ``NO``, or a dash where nothing was compared."""
+    if row.outcome is Outcome.IMPOSSIBLE:
+        return Text("impossible", style="bold red")
+    if row.outcome is Outcome.WRONG or row.correct is False:
+        return Text("NO", style="bold red")
+    return Text("yes", style="green") if row.correct else Text(UNKNOWN)
+
+
+def _condition(row: Row) -> tuple[Cell, ...]:
+    held = row.conditions
+    return (
+        row.label,
+        si(held.sm_clock_hz, "Hz"),
+        si(held.memory_clock_hz, "Hz"),
+        si(held.power_w, "W", 3),
+        UNKNOWN if held.temperature_c is None else f"{number(held.temperature_c, 3)} °C",
+        percent(score(row).fraction_at_clock),
+        si(row.host_s, "s", 3),
+        si(row.energy_j, "J", 3),
+    )
+
+
+# ---- remarks --------------------------------------------------------------------------------
+
+
+def _remarks(run: BenchRun) -> Iterator[RenderableType]:
+    lines = [line for row in run.rows for line in remarks_of(row)]
+    if lines:
+        yield ""
+    for line in lines:
+        yield indented(line)
+
+
+def remarks_of(row: Row) -> Iterator[Text]:
+    """What the table does not say of a row: what went wrong, then what to know."""
+    if not row.outcome.is_good:
+        yield Text(f"{row.label} {row.outcome}: {row.reason}", style="bold red")
+        return
+    found = score(row)
+    if row.is_launch_bound:
+        yield Text(
+            f"{row.label} is launch-bound: host {si(row.host_s, 's', 2)}, "
+            f"GPU {si(row.median_s, 's', 2)}",
+            style="yellow",
+        )
+    if (
+        found.fraction_of_roof is not None
+        and found.fraction_of_roof > 1
+        and row.roofs.unit_is_assumed
+    ):
+        yield Text(f"{row.label} is above the fp32 roof: name its dtype, such as fp16-tensor")
+    if row.throttled:
+        share = percent(len(row.throttled) / len(row.samples_s), 2)
+        yield Text(f"{row.label}: the card was slowed down in {share} of the samples", "yellow")
+    reasons = list(throttle_words((row.conditions.throttle_reasons_mask or 0) & ~0x1))
+    if reasons:
+        yield Text(f"{row.label}: {', '.join(reasons)}", style="yellow")
+    if row.stopped_by == "time limit":
+        yield Text(f"{row.label}: the time was up before the precision was reached")
+    for note in row.notes:
+        yield Text(f"{row.label}: {note}")
+
+
+# ---- changes --------------------------------------------------------------------------------
+
+_COLOURS = {Verdict.FASTER: "green", Verdict.SLOWER: "bold red"}
+
+
+@dataclass(frozen=True)
+class ChangesView:
+    """Two runs beside each other."""
+
+    changes: tuple[RowChange, ...]
+    baseline: str
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        yield Text(f"against {self.baseline}", style="bold")
+        yield WideOrStacked(_CHANGES, [_change_row(item) for item in self.changes])
+        for item in self.changes:
+            if item.change.reason and item.word not in {"new", "missing"}:
+                yield indented(f"{item.label}: {item.change.reason}")
+
+
+def _change_row(item: RowChange) -> tuple[Cell, ...]:
+    return (
+        item.label,
+        si(item.old.median_s if item.old else None, "s"),
+        si(item.new.median_s if item.new else None, "s"),
+        number(item.change.ratio),
+        interval_text(item.change.interval),
+        Text(verdict_text(item), style=_COLOURS.get(item.change.verdict, "")),
+    )
+
+
+def interval_text(interval: Interval | None) -> str:
+    """``0.98 to 1.02``; a dash where there is none."""
+    if interval is None:
+        return UNKNOWN
+    return f"{number(interval.low)} to {number(interval.high)}"
+
+
+def verdict_text(item: RowChange) -> str:
+    """``12.3 % faster``, ``same``, ``missing``."""
+    by = _by(item.change)
+    return f"{by} {item.word}" if item.word in {Verdict.FASTER, Verdict.SLOWER} else item.word
+
+
+def _by(change: Change) -> str:
+    """How much less or more time the new one takes."""
+    return percent(abs((change.ratio or 1.0) - 1), 3)
