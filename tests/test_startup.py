@@ -29,6 +29,7 @@ def command(*arguments: str) -> str:
         command("roofline", "-d", "h100-sxm", "--ai", "0.33"),
         command("compare", "h100-sxm", "4090", "--ai", "0.33"),
         command("ceiling", "--help"),
+        command("bench", "--help"),
     ],
 )
 def test_a_command_loads_nothing_heavy(statement: str, loaded_by: Loaded) -> None:
