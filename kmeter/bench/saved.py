@@ -135,14 +135,14 @@ def tags() -> dict[str, list[Path]]:
 def baseline(name: str, file: str) -> BenchRun:
     """The run in a file, or the newest one of a tag that is of the same benchmark file.
 
-    Raises UsageError where there is neither.
+    Without a ``file`` the newest one of the tag counts. Raises UsageError where there is neither.
     """
     if Path(name).is_file():
         return read_run(Path(name))
     known = tags()
     if name in known:
         stem = f"-{Path(file).stem}.json"
-        own = [path for path in known[name] if path.name.endswith(stem)]
+        own = [path for path in known[name] if not file or path.name.endswith(stem)]
         if own:
             return read_run(own[-1])
         raise UsageError(f"no run of {file} is tagged {name}")

@@ -97,6 +97,10 @@ def bench(
     nvbench: Annotated[
         str | None, typer.Option("--nvbench", metavar="FILE", help="Write NVBench's JSON.")
     ] = None,
+    shown: Annotated[
+        str | None,
+        typer.Option("--show", metavar="FILE|TAG", help="Run nothing, show a saved run."),
+    ] = None,
     init: Annotated[
         str | None, typer.Option("--init", metavar="FILE", help="Write a first file to begin with.")
     ] = None,
@@ -112,17 +116,21 @@ def bench(
         return files.write_starter(init)
     if history:
         return files.show_history(as_json=as_json, ascii_mode=ascii_mode)
-    if file is None:
+    if file is None and shown is None:
         raise UsageError("name a file", "kmeter bench --init FILE writes a first one")
-    client = _client(
-        file, names or [], parameter or [], against or "", timeout, device,
-        settings=_settings(timer, cache, no_flush_l2, precision, time_limit, max_samples, energy),
-    )  # fmt: skip
-    if listed:
-        return files.show_list(client.listed(), as_json=as_json, ascii_mode=ascii_mode)
-    gate = _share(fail_slower)
-    baseline = None if compare is None else files.baseline(compare, file)
-    run = _measured(client, tag, device, lock_clocks)
+    gate, baseline = _share(fail_slower), None
+    if compare is not None:
+        baseline = files.baseline(compare, file or "")
+    if shown is not None:
+        run = files.baseline(shown, file or "")
+    else:
+        client = _client(
+            file or "", names or [], parameter or [], against or "", timeout, device,
+            settings=_settings(timer, cache, no_flush_l2, precision, time_limit, max_samples, energy),
+        )  # fmt: skip
+        if listed:
+            return files.show_list(client.listed(), as_json=as_json, ascii_mode=ascii_mode)
+        run = _measured(client, tag, device, lock_clocks)
     is_whole = not names and not parameter
     stranger = None if baseline is None or across else _other_card(baseline, run)
     changes = () if stranger else _changes(run, baseline, against=against, is_whole=is_whole)

@@ -109,6 +109,16 @@ def test_the_environment_is_kept(bench: Run) -> None:
     assert environment["packages"]["numpy"]
 
 
+def test_a_saved_run_is_shown_without_running_it(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(bench_document(RUN)))
+    finished = run("bench", "--show", str(path), COLUMNS="120")
+    assert "NVIDIA H200 (9.0)" in finished.out
+    assert finished.code == 1, "it holds failures"
+    both = run("bench", "--show", str(path), "--compare", str(path), "--json")
+    assert {item["verdict"] for item in json.loads(both.out)["comparison"]["changes"]} >= {"same"}
+
+
 # ---- comparing ------------------------------------------------------------------------------
 
 
