@@ -44,7 +44,18 @@ def _torch_free(torch: Module) -> None:
         torch.cuda.empty_cache()
 
 
+def _cupy_stream(cupy: Module) -> int | None:
+    return int(cupy.cuda.get_current_stream().ptr) if cupy.cuda.is_available() else None
+
+
+def _cupy_seed(cupy: Module, number: int) -> None:
+    if cupy.cuda.is_available():
+        cupy.random.seed(number)
+
+
 def _cupy_free(cupy: Module) -> None:
+    if not cupy.cuda.is_available():
+        return
     cupy.get_default_memory_pool().free_all_blocks()
     cupy.get_default_pinned_memory_pool().free_all_blocks()
 
@@ -63,9 +74,9 @@ FRAMEWORKS: tuple[Framework, ...] = (
     ),
     Framework(
         "cupy",
-        stream=lambda cupy: int(cupy.cuda.get_current_stream().ptr),
+        stream=_cupy_stream,
         on_stream=lambda cupy, stream: cupy.cuda.ExternalStream(stream),
-        seed=lambda cupy, seed: cupy.random.seed(seed),
+        seed=_cupy_seed,
         free=_cupy_free,
     ),
     Framework("warp", stream=_warp_stream),
