@@ -2,7 +2,6 @@
 
 import signal
 import sys
-import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +22,7 @@ from kmeter.bench.settings import Settings
 from kmeter.errors import ExitCode, KmeterError, UsageError
 from kmeter.measure.process import WorkerProcess
 from kmeter.model.benchmark import Outcome, Row
+from kmeter.model.samples import quantile
 from kmeter.units import si
 
 TIMEOUT_S = 120.0
@@ -81,7 +81,7 @@ class Client:
             while progress.is_unfinished:
                 before = progress.steps
                 for event in self._served(progress.done, only_list=False):
-                    told = progress.take(event)
+                    told = progress.take(event, self._arrived_s)
                     if told is not None:
                         yield told
                 if progress.cases is None:
@@ -94,6 +94,11 @@ class Client:
             self.stop()
         if progress.ended is not None:
             yield progress.ended
+
+    @property
+    def _arrived_s(self) -> float:
+        """When the last event came."""
+        return 0.0 if self._process is None else self._process.arrived_s
 
     def _served(self, done: list[str], *, only_list: bool) -> Iterator[Event]:
         self.stop()
@@ -153,32 +158,31 @@ def _signal_in_words(number: int) -> str:
 class Referee:
     """The parent's own clock beside the process's: no file can reach it.
 
-    The fastest of several laps counts: in a slow one the process may just not have had the CPU.
+    The middle of several laps counts: either process may have been kept from the CPU in one.
     """
 
     def __init__(self) -> None:
-        self._began_s: float | None = None
-        self._each_s: float | None = None
+        self._began_s = 0.0
+        self._laps_s: list[float] = []
 
-    def hear(self, lap: Lap) -> None:
+    def hear(self, lap: Lap, at_s: float) -> None:
         """A mark of the process: calls begin, or that many of them have ended."""
-        now = time.perf_counter()
-        if lap.calls == 0 or self._began_s is None:
-            self._began_s = now
+        if lap.calls == 0:
+            self._began_s = at_s
         else:
-            each_s = (now - self._began_s) / lap.calls
-            self._each_s = each_s if self._each_s is None else min(each_s, self._each_s)
+            self._laps_s.append((at_s - self._began_s) / lap.calls)
 
     def judged(self, row: Row) -> Row:
         """The row, wrong where its calls took far longer by this clock than it says."""
         median_s = row.median_s
-        if self._each_s is None or median_s is None or row.outcome is not Outcome.OK:
+        if not self._laps_s or median_s is None or row.outcome is not Outcome.OK:
             return row
+        each_s = quantile(sorted(self._laps_s), 0.5)
         explained = _TIMES_TOO_LONG * (median_s + (row.host_s or 0.0)) + _LAP_SLACK_S
-        if self._each_s <= explained:
+        if each_s <= explained:
             return row
         reason = (
-            f"a call takes {si(self._each_s, 's')} by another process's clock, not "
+            f"a call takes {si(each_s, 's')} by another process's clock, not "
             f"{si(median_s, 's')}: its work is done elsewhere, or the clock is wrong"
         )
         return replace(row, outcome=Outcome.WRONG, reason=reason)
@@ -201,14 +205,14 @@ class _Progress:
     def is_unfinished(self) -> bool:
         return self.cases is None or len(self.done) < len(self.cases)
 
-    def take(self, event: Event) -> Event | None:
-        """Note an event; what the listener is to hear of it. Raises FileRefusedError."""
+    def take(self, event: Event, at_s: float) -> Event | None:
+        """Note an event of that moment; what the listener is to hear of it. Raises FileRefusedError."""
         if isinstance(event, Refused):
             raise FileRefusedError(event)
         if isinstance(event, Ended):
             self.ended = event
         elif isinstance(event, Lap):
-            self._referee.hear(event)
+            self._referee.hear(event, at_s)
         elif isinstance(event, Loaded):
             if self.cases is None:
                 self.cases = {case.label: case for case in event.cases}

@@ -39,7 +39,7 @@ _CLOCKS = (time.perf_counter, time.perf_counter_ns, time.monotonic, time.time)
 """Taken when kmeter is loaded: a file may replace them in ``time``."""
 _WARM_UP = 10
 _LAUNCHES_TIMED = 10
-_LAPS, _LAP_S = 3, 0.005
+_LAPS, _LAP_S = 5, 0.005
 _ENERGY_LAP_S = 1.0
 _MOST_LAP_CALLS = 100_000
 _NO_WORK_S = 0.3e-6

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import IO
@@ -31,7 +32,9 @@ class WorkerProcess:
             env=os.environ | (extra or {}),
         )
         self._silent_s = 0.0
-        self._lines: SimpleQueue[bytes] = SimpleQueue()
+        self._lines: SimpleQueue[tuple[float, bytes]] = SimpleQueue()
+        self.arrived_s = 0.0
+        """When the last line came, by this process's clock."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(request)
@@ -47,7 +50,7 @@ class WorkerProcess:
         """Lines of the process until it ends, or says nothing for ``silence_s``."""
         while True:
             try:
-                line = self._lines.get(timeout=silence_s)
+                self.arrived_s, line = self._lines.get(timeout=silence_s)
             except Empty:
                 self._silent_s = silence_s
                 return
@@ -102,12 +105,12 @@ class WorkerProcess:
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
-def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
-    """Every line, and at the end an empty one; a line that was cut off is none."""
+def _read(pipe: IO[bytes], lines: SimpleQueue[tuple[float, bytes]]) -> None:
+    """Every line with its moment, and at the end an empty one; a line that was cut off is none."""
     try:
         for line in pipe:
             if line.endswith(b"\n"):
-                lines.put(line)
+                lines.put((time.perf_counter(), line))
     except ValueError:  # closed by stop()
         pass
-    lines.put(b"")
+    lines.put((time.perf_counter(), b""))

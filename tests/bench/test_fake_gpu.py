@@ -1,6 +1,7 @@
 """The engines and the judge on a fake GPU behind a real libcuda.so.1: times are known beforehand."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from fakes import FakeGpu
 from fakes.fixtures import Kmeter
 
 TESTS = Path(__file__).parent.parent
+MODULES = TESTS / "fakes" / "modules"
 FILE = TESTS / "data" / "bench" / "on_fake_gpu.py"
 
 Rows = dict[str, dict[str, Any]]
@@ -20,11 +22,12 @@ Bench = Callable[..., Rows]
 def bench(kmeter: Kmeter, tmp_path: Path) -> Bench:
     """The rows of ``kmeter bench --json`` on a fake A100."""
 
-    def run(*arguments: str, gpu: FakeGpu | None = None) -> Rows:
+    def run(*arguments: str, gpu: FakeGpu | None = None, cupti: bool = False) -> Rows:
+        path = os.pathsep.join([str(TESTS), *([str(MODULES)] if cupti else [])])
         finished = kmeter(
             "bench", str(FILE), *arguments, "--json", "--timeout", "5s",
             gpus=[gpu or FakeGpu()],
-            environment={"PYTHONPATH": str(TESTS), "XDG_DATA_HOME": str(tmp_path)},
+            environment={"PYTHONPATH": path, "XDG_DATA_HOME": str(tmp_path)},
         )  # fmt: skip
         assert finished.out, finished.err
         return {row["name"]: row for row in json.loads(finished.out)["results"]}
@@ -156,6 +159,22 @@ def test_energy_is_of_one_call(bench: Bench) -> None:
     joules = bench("add", "--energy", gpu=counted)["add"]["energy_j"]
     assert joules == pytest.approx(200 * 50e-6, rel=0.5), "200 W for 50 µs, and what is between"
     assert bench("add", "--energy")["add"]["energy_j"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"), [("add", 50e-6), ("tiny", 1.5e-6), ("two_kernels", 30e-6)]
+)
+def test_cupti_is_used_where_it_is(bench: Bench, name: str, seconds: float) -> None:
+    row = bench(name, cupti=True)[name]
+    assert (row["status"], row["engine"], row["overhead_s"]) == ("ok", "cupti", 0)
+    assert row["median_s"] == pytest.approx(seconds, rel=1e-6)
+    assert row["cache_state"] == "cold"
+
+
+def test_cupti_sees_that_nothing_was_done_on_the_stream(bench: Bench) -> None:
+    """Work of another stream lies between the marks, too: the parent's clock cannot be fooled."""
+    row = bench("half_on_another_stream", cupti=True)["half_on_another_stream"]
+    assert row["median_s"] > 1e-3 or row["status"] == "wrong"
 
 
 def test_cupti_is_asked_for_and_missing(bench: Bench) -> None:

@@ -207,9 +207,9 @@ def test_a_wrong_rival_is_told(tmp_path: Path) -> None:
 
 def judged(median_s: float, each_s: float, host_s: float | None = None) -> Row:
     referee = Referee()
-    referee.hear(Lap("x", 0))
-    assert referee._began_s is not None
-    referee._each_s = each_s
+    for delay_s in (0.0, 1.0, -each_s * 9):  # a late word is no lap
+        referee.hear(Lap("x", 0), 5.0)
+        referee.hear(Lap("x", 10), 5.0 + 10 * each_s + delay_s)
     return referee.judged(Row("x", samples_s=(median_s,) * 9, engine="events", host_s=host_s))
 
 

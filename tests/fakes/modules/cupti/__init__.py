@@ -1,0 +1,1 @@
+"""CUPTI's Python package on the fake GPU."""
