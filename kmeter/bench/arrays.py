@@ -97,6 +97,8 @@ def _interface(value: Any, name: str) -> Mapping[str, Any] | None:
 
 
 def _of_torch(tensor: Any) -> View:
+    if hasattr(tensor, "resolve_conj"):  # a conjugate may be a mark on memory that holds the plain
+        tensor = tensor.resolve_conj().resolve_neg()
     item = int(tensor.element_size())
     return View(
         pointer=int(tensor.data_ptr()),

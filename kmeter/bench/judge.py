@@ -88,10 +88,10 @@ class Judge:
         """The old arguments, at their addresses, with the fresh ones' values; else the fresh ones."""
         context = self._context()
         pairs = list(zip(flattened(list(old.values)), flattened(list(fresh.values)), strict=False))
-        with_memory = [(to, new) for to, new in pairs if arrays.view_of(to) is not None]
-        if not with_memory or not all(
-            arrays.overwrite(to, new, context) for to, new in with_memory
-        ):
+        arrays_of = [(to, new) for to, new in pairs if arrays.view_of(to) is not None]
+        if not arrays_of or not all(_is_equal(to, new) for to, new in pairs):
+            return fresh
+        if not all(arrays.overwrite(to, new, context) for to, new in arrays_of):
             return fresh
         self._settle()
         return old
@@ -289,6 +289,13 @@ def same_values(one: Arguments, other: Arguments, context: CudaContext | None) -
         return all(_same_bytes([values_of(a, context)], [values_of(b, context)]) for a, b in pairs)
     except KmeterError:
         return False
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Whether what is no array is the same: an object of the user's may hold arrays of its own."""
+    if one is other or arrays.view_of(one) is not None:
+        return True
+    return isinstance(one, int | float | complex | str | bytes) and bool(one == other)
 
 
 def _widened(value: Any) -> Any:

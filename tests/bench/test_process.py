@@ -202,6 +202,18 @@ def test_a_wrong_rival_is_told(tmp_path: Path) -> None:
     assert "the other file's is wrong" in run.rows[0].reason
 
 
+def test_arguments_that_hold_arrays_of_their_own_are_not_mixed(tmp_path: Path) -> None:
+    """A module with weights: the inputs of one trial never meet the weights of another."""
+    file = tmp_path / "user.py"
+    file.write_text(
+        "import numpy as np, kmeter\n"
+        "class Layer:\n    def __init__(self): self.weight = np.random.rand(8)\n"
+        "@kmeter.benchmark(args=lambda: (Layer(), np.random.rand(8)), ref=lambda m, x: m.weight * x)\n"
+        "def layer(m, x): return x * m.weight\n"
+    )
+    assert run_of(file).rows[0].correct is True
+
+
 # ---- the referee ----------------------------------------------------------------------------
 
 
