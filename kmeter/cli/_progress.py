@@ -74,7 +74,8 @@ def _sampling_text(note: "BenchNote") -> str:
     text = f"{note.label}: {note.samples} samples, {si(note.median_s, 's')}"
     if note.precision is not None:
         text += f" ± {percent(note.precision, 2)}"
-    encoding = (sys.stderr.encoding or "ascii").lower()
+    stderr = sys.__stderr__  # while a bar is drawn, sys.stderr is Rich's and has no encoding
+    encoding = (stderr.encoding if stderr is not None else "ascii").lower()
     return text if encoding.startswith("utf") else ascii_only(text)
 
 
