@@ -3,10 +3,13 @@
 make bench
 """
 
+import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 
 from kmeter.model.architecture import architecture
@@ -57,6 +60,27 @@ def whole_sweep() -> None:
     )
 
 
+MANY = """
+import numpy as np, kmeter
+for n in range(20):
+    kmeter.benchmark(f"k{n}", args=lambda: (np.random.rand(1000),), ref=np.sqrt)(np.sqrt)
+"""
+
+
+def whole_benchmarks() -> None:
+    """20 small kernels in one file, against the time that their samples took; and a start."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, saved = Path(folder) / "many.py", Path(folder) / "run.json"
+        file.write_text(MANY)
+        ours = start([*KMETER, "bench", str(file), "--save", str(saved)])
+        samples = sum(row["sampling_s"] for row in json.loads(saved.read_text())["results"])
+        listed = median(start([*KMETER, "bench", str(file), "--list"]) for _ in range(ROUNDS))
+    print(f"{'20 benchmarks':18} {1e3 * ours:6.0f} ms  {ours / samples:5.2f} x their samples")
+    bare = median(start(BARE_START) for _ in range(ROUNDS))
+    print(f"{'bench --list':18} {1e3 * listed:6.0f} ms  {listed / bare:5.2f} x the bare start")
+
+
 if __name__ == "__main__":
     whole_processes()
     whole_sweep()
+    whole_benchmarks()

@@ -245,6 +245,7 @@ class _Run:
             rival_samples_s=others.pop(0) if self._rival is not None else (),
             throttled=taken.throttled,
             stopped_by=taken.stopped_by,
+            sampling_s=taken.seconds,
             overhead_s=engine.overhead_s,
             host_s=host_s,
             conditions=conditions,

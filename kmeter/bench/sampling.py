@@ -32,6 +32,7 @@ class Taken:
     batches: list[Batch] = field(default_factory=list)
     stopped_by: str = ""
     throttled: tuple[int, ...] = ()
+    seconds: float = 0.0
 
 
 def take(
@@ -59,6 +60,7 @@ def take(
         _batch(engine, calls, taken, rounds)
         again -= rounds
         taken.throttled = throttled_samples(taken.batches, glimpses())
+    taken.seconds = _now() - start
     return taken
 
 

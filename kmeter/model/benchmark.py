@@ -117,6 +117,8 @@ class Row:
     """``precision``, ``time limit`` or ``count``."""
     notes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    sampling_s: float = 0.0
+    """How long taking the samples took."""
     seconds: float = 0.0
     """How long it all took."""
 

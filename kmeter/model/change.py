@@ -19,6 +19,8 @@ _ENOUGH = 400
 """Samples whose pairs are all compared; a longer series is represented by its quantiles."""
 NOTABLE = 0.01
 """Two runs of the very same kernel differ by that much: where its data lies, how warm the card is."""
+NOTABLE_ON_HOST = 0.05
+"""Two processes on a CPU differ by more: pages, caches and neighbours are other ones each time."""
 
 
 class Verdict(StrEnum):

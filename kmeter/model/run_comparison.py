@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kmeter.model.benchmark import BenchRun, Environment, Outcome, Row
-from kmeter.model.change import Change, Verdict, change, paired_change
+from kmeter.model.change import NOTABLE, NOTABLE_ON_HOST, Change, Verdict, change, paired_change
 
 MISSING, NEW = "missing", "new"
 
@@ -61,7 +61,8 @@ def _row_change(old: Row | None, new: Row) -> RowChange:
     differing = _difference(old, new)
     if differing:
         return RowChange(new.label, old, new, _unknown(differing))
-    return RowChange(new.label, old, new, change(old.used_s, new.used_s))
+    notable = NOTABLE_ON_HOST if new.engine == "host" else NOTABLE
+    return RowChange(new.label, old, new, change(old.used_s, new.used_s, notable))
 
 
 def _beside_rival(row: Row) -> RowChange:

@@ -70,6 +70,12 @@ def test_other_conditions_are_not_compared(change: dict[str, Any], reason: str) 
     assert found.word == ("cannot tell" if reason else "slower")
 
 
+def test_two_processes_on_a_cpu_differ_by_more() -> None:
+    old, new = row("a", engine="host"), row("a", 1.03e-4, engine="host")
+    assert compare_runs(run(old), run(new))[0].word == "same"
+    assert compare_runs(run(row("a")), run(row("a", 1.03e-4)))[0].word == "slower"
+
+
 def test_other_work_is_not_compared() -> None:
     old, new = row("a", bytes_per_call=8.0), row("a", bytes_per_call=16.0)
     (found,) = compare_runs(run(old), run(new))
