@@ -9,6 +9,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
     """The median time of one call, of several between two events."""
     for _ in range(3):
         work()
-    found = []
+    found: list[float] = []
     for _ in range(SAMPLES):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
@@ -50,7 +51,7 @@ def memory() -> Iterator[tuple[str, str, float]]:
         runtime.memsetAsync(out.data_ptr(), 1, size, stream)
 
     calls: list[tuple[str, str, int, Callable[[], object]]] = [
-        ("dram-read", "sum", 1, lambda: x.sum()),
+        ("dram-read", "sum", 1, x.sum),
         ("dram-write", "fill_", 1, lambda: out.fill_(1.5)),
         ("dram-write", "cudaMemsetAsync", 1, fill),
         ("dram-copy", "copy_", 2, lambda: out.copy_(x)),
@@ -73,7 +74,7 @@ def matrices() -> Iterator[tuple[str, str, float]]:
         ("tensor-fp16", torch.float16), ("tensor-bf16", torch.bfloat16),
     ):  # fmt: skip
         a, b = (torch.rand(N, N, device="cuda").to(dtype) for _ in range(2))
-        yield ceiling, f"mm {N}", flop / seconds(lambda a=a, b=b: torch.mm(a, b), 10)
+        yield ceiling, f"mm {N}", flop / seconds(partial(torch.mm, a, b), 10)
     f8 = [torch.rand(N, N, device="cuda").to(torch.float8_e4m3fn) for _ in range(2)]
     one = torch.ones((), device="cuda")
 
