@@ -7,7 +7,9 @@ from kmeter.bench import frameworks
 from kmeter.bench.cases import Arguments, Case
 from kmeter.bench.workbench import Workbench, on_gpu
 from kmeter.errors import KmeterError, UsageError
+from kmeter.measure.cuda_context import CudaContext
 from kmeter.measure.engines import Call, Engine
+from kmeter.measure.engines._kernels import EngineKernels
 from kmeter.measure.engines.cupti import CuptiEngine
 from kmeter.measure.engines.events import EventEngine
 from kmeter.measure.engines.flush import Flush
@@ -28,6 +30,8 @@ class Clockwork(NamedTuple):
     close: Callable[[], None]
     graph_of: Arguments | None = None
     """The first arguments of a graph's rotation."""
+    second: Engine | None = None
+    """Another engine of the same state, to check the first one against."""
     note: str = ""
     """Why it is not the engine that was asked for, or what ``auto`` found."""
 
@@ -58,29 +62,46 @@ def gpu_clockwork(
     if timer == "graph":
         return _graph(bench, rotations)
     flush = Flush(context, kernels, cache)
+    engine: Engine | None = None
+    second: Engine | None = None
     note = ""
     if timer in {"auto", "cupti"}:
-        try:
-            engine: Engine = CuptiEngine(context, kernels, flush, stream)
-        except ImportError:
-            if timer == "cupti":
-                raise UsageError(
-                    "the cupti timer needs cupti-python", "pip install 'kmeter[cupti]'"
-                ) from None
-            engine = EventEngine(context, kernels, flush, stream)
-        except Exception as error:  # CUPTI's own: another profiler observes this process
-            if timer == "cupti":
-                raise KmeterError(f"CUPTI cannot observe: {error}") from None
-            engine = EventEngine(context, kernels, flush, stream)
-            note = f"CUPTI is installed and cannot observe ({error}): events instead"
-    else:
+        engine, note = _cupti(context, kernels, flush, stream, is_asked_for=timer == "cupti")
+    if engine is None:
         engine = EventEngine(context, kernels, flush, stream)
+    elif timer == "auto":
+        second = EventEngine(context, kernels, flush, stream)
+    first = engine
 
     def close() -> None:
-        engine.close()
+        first.close()
+        if second is not None:
+            second.close()
         flush.close()
 
-    return Clockwork(engine, flush.achieved, flush.note, close, note=note)
+    return Clockwork(engine, flush.achieved, flush.note, close, second=second, note=note)
+
+
+def _cupti(
+    context: CudaContext,
+    kernels: EngineKernels,
+    flush: Flush,
+    stream: int,
+    *,
+    is_asked_for: bool,
+) -> tuple[Engine | None, str]:
+    """CUPTI's engine, or None and what a reader should know of why; raises where it is asked for."""
+    try:
+        return CuptiEngine(context, kernels, flush, stream), ""
+    except ImportError:
+        if is_asked_for:
+            way_out = "pip install 'kmeter[cupti]'"
+            raise UsageError("the cupti timer needs cupti-python", way_out) from None
+        return None, ""
+    except Exception as error:  # CUPTI's own: another profiler observes this process
+        if is_asked_for:
+            raise KmeterError(f"CUPTI cannot observe: {error}") from None
+        return None, f"CUPTI is installed and cannot observe ({error}): events instead"
 
 
 class Rotations(NamedTuple):

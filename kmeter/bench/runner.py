@@ -33,6 +33,7 @@ from kmeter.measure.telemetry import Sampler
 from kmeter.model.benchmark import Outcome, Row
 from kmeter.model.samples import quantile, summary
 from kmeter.model.score import impossible
+from kmeter.units import si
 
 _now = time.perf_counter
 _CLOCKS = (time.perf_counter, time.perf_counter_ns, time.monotonic, time.time)
@@ -42,6 +43,9 @@ _LAUNCHES_TIMED = 10
 _LAPS, _LAP_S = 5, 0.005
 _ENERGY_LAP_S = 1.0
 _MOST_LAP_CALLS = 100_000
+_CROSS_CHECKS = 16
+_DISAGREEMENT, _DISAGREEMENT_S = 0.05, 0.5e-6
+"""What two engines may differ by: a share, and what a launch varies by."""
 _NO_WORK_S = 0.3e-6
 """Below what any kernel takes on any GPU, its launch included."""
 
@@ -232,6 +236,7 @@ class _Run:
         conditions = self._sampler.stop()
         host_s = self._launch_s(calls[0]) if is_gpu_work and not engine.calls_wait else None
         self._verify_graph(clockwork)
+        self._cross_check(clockwork, calls[0], taken.samples[0])
         energy_j = self._laps(calls[0], taken.samples[0], host_s)
         others = [self._seen(samples) for samples in taken.samples[1:]]
         notes = [*engine.remarks(), *([clockwork.note] if clockwork.note else [])]
@@ -252,6 +257,18 @@ class _Run:
             energy_j=energy_j,
             notes=tuple(notes),
         )
+
+    def _cross_check(
+        self, clockwork: Clockwork, call: Callable[[], object], samples: Sequence[float]
+    ) -> None:
+        """Ask a second engine where there is one, and say where the two disagree."""
+        if clockwork.second is None:
+            return
+        again = quantile(sorted(clockwork.second.sample([call], _CROSS_CHECKS)[0]), 0.5)
+        median = quantile(sorted(samples), 0.5)
+        if abs(again - median) > _DISAGREEMENT * median + _DISAGREEMENT_S:
+            name = clockwork.second.name
+            self._notes.append(f"{name} say {si(again, 's')}: the two timers disagree")
 
     def _seen(self, samples: Sequence[float]) -> tuple[float, ...]:
         """Samples of what was timed in turns; none where it works on another stream."""

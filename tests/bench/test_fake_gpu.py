@@ -169,6 +169,7 @@ def test_cupti_is_used_where_it_is(bench: Bench, name: str, seconds: float) -> N
     assert (row["status"], row["engine"], row["overhead_s"]) == ("ok", "cupti", 0)
     assert row["median_s"] == pytest.approx(seconds, rel=1e-6)
     assert row["cache_state"] == "cold"
+    assert row["notes"] == [], "events agree"
 
 
 def test_cupti_sees_that_nothing_was_done_on_the_stream(bench: Bench) -> None:

@@ -66,6 +66,7 @@ class CuptiEngine:
 
     def _block(self, calls: Sequence[Call], rounds: int) -> list[tuple[int, float]]:
         order: list[int] = []
+        self._told()  # what others did meanwhile
         self._flush.reset_persisting()
         with self._gate.held(self._stream):
             for number in range(rounds):
@@ -76,12 +77,16 @@ class CuptiEngine:
                     call()
                     self._kernels.launch("nothing", stream=self._stream)
         self._context.synchronize()
-        self._cupti.activity_flush_all(_FORCED)
-        records, self._records = self._records, []
-        found = [max(SHORTEST_S, span) for span in spans(records)]
+        found = [max(SHORTEST_S, span) for span in spans(self._told())]
         if len(found) != len(order):
             raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
         return list(zip(order, found, strict=True))
+
+    def _told(self) -> list[Activity]:
+        """Everything that was recorded since it was last asked."""
+        self._cupti.activity_flush_all(_FORCED)
+        records, self._records = self._records, []
+        return records
 
     @property
     def calls_wait(self) -> bool:
