@@ -22,6 +22,8 @@ KNOWN_ROOTS = frozenset(
     {"torch", "cupy", "numpy", "numba", "warp", "cuda", "jax", "jaxlib", "builtins"}
 )
 """Where the types of finished arrays come from; another type may compute when it is looked at."""
+_IMMUTABLE_ROOTS = frozenset({"jax", "jaxlib"})
+"""Frameworks whose arrays may be shared by anything, and are never written to."""
 POISON = 0xFF
 """Every byte of it makes NaN of any floating-point type, and -1 or 255 of an integer."""
 
@@ -92,7 +94,9 @@ def view_of(value: Any) -> View | None:
 def _interface(value: Any, name: str) -> Mapping[str, Any] | None:
     if isinstance(value, type) or not hasattr(type(value), name):
         return None
-    interface = getattr(value, name)
+    interface = getattr(
+        value, name, None
+    )  # some raise AttributeError where the array lies elsewhere
     return interface if isinstance(interface, Mapping) else None
 
 
@@ -149,7 +153,7 @@ def flattened(value: Any) -> Iterator[Any]:
 def is_lazy(value: Any) -> bool:
     """Whether a result is of a type that may compute only when it is looked at."""
     if view_is_possible(value):
-        return type(value).__module__.split(".")[0] not in KNOWN_ROOTS
+        return _root(value) not in KNOWN_ROOTS
     return not isinstance(value, int | float | complex | bool | str | bytes | numpy.generic)
 
 
@@ -163,6 +167,11 @@ def view_is_possible(value: Any) -> bool:
         "__array__",
     )
     return any(hasattr(type(value), name) for name in offers)
+
+
+def _root(value: Any) -> str:
+    """The package that a value's type comes from."""
+    return type(value).__module__.split(".")[0]
 
 
 # ---- values ---------------------------------------------------------------------------------
@@ -217,7 +226,7 @@ def _storage(view: View) -> str:
 def poison(value: Any, context: CudaContext | None) -> bool:
     """Overwrite an array with bytes that no right result has; False where that cannot be done."""
     view = view_of(value)
-    if view is None or not view.is_dense or not view.size:
+    if view is None or not view.is_dense or not view.size or _root(value) in _IMMUTABLE_ROOTS:
         return False
     if not view.on_gpu:
         if isinstance(value, numpy.ndarray) and not value.flags.writeable:
@@ -234,7 +243,7 @@ def poison(value: Any, context: CudaContext | None) -> bool:
 def overwrite(target: Any, source: Any, context: CudaContext | None) -> bool:
     """Give one array another's values, at its own address; False where they do not fit."""
     to, came_from = view_of(target), view_of(source)
-    if to is None or came_from is None:
+    if to is None or came_from is None or _root(target) in _IMMUTABLE_ROOTS:
         return False
     if (to.shape, to.strides, to.dtype, to.on_gpu) != (
         came_from.shape, came_from.strides, came_from.dtype, came_from.on_gpu,
@@ -263,7 +272,10 @@ def cloned(value: Any) -> Any:
 
 
 def _copier(value: Any) -> Callable[[Any], Any]:
-    root = type(value).__module__.split(".")[0]
+    root = _root(value)
+    if root == "warp":
+        clone: Callable[[Any], Any] = sys.modules["warp"].clone
+        return clone
     if root == "torch":
         return lambda tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad)
     if root == "numba":

@@ -145,8 +145,9 @@ class Judge:
         for index, (item, before) in enumerate(pairs):
             if arrays.view_of(item) is None:
                 continue
-            now, then = values_of(item, self._context())[0], values_of(before, self._context())[0]
-            if now.tobytes() != then.tobytes():
+            if not _same_bytes(
+                [values_of(item, self._context())], [values_of(before, self._context())]
+            ):
                 yield index, item
 
     def _find_outputs(self) -> None:
@@ -280,6 +281,11 @@ def _cloned(arguments: Arguments) -> Arguments:
     )
 
 
+def _bits(values: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":
+    """Values as bytes, so that one NaN is equal to another of the same bits."""
+    return numpy.ascontiguousarray(values).reshape(*values.shape, 1).view(numpy.uint8)
+
+
 def same_values(one: Arguments, other: Arguments, context: CudaContext | None) -> bool:
     """Whether two sets of arguments hold equal arrays, and nothing but arrays and numbers."""
     pairs = list(zip(flattened(list(one.values)), flattened(list(other.values)), strict=False))
@@ -308,6 +314,6 @@ def _widened(value: Any) -> Any:
 
 def _same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:
     return len(one) == len(other) and all(
-        a.shape == b.shape and kind == other_kind and a.tobytes() == b.tobytes()
+        kind == other_kind and numpy.array_equal(_bits(a), _bits(b))
         for (a, kind), (b, other_kind) in zip(one, other, strict=True)
     )

@@ -30,7 +30,7 @@ from kmeter.measure.engines import SHORTEST_S
 from kmeter.measure.engines.graph import GraphEngine, NotCapturableError
 from kmeter.measure.stopping import StopRule
 from kmeter.measure.telemetry import Sampler
-from kmeter.model.benchmark import Outcome, Row
+from kmeter.model.benchmark import Check, Outcome, Row
 from kmeter.model.samples import quantile, summary
 from kmeter.model.score import impossible
 from kmeter.units import si
@@ -145,10 +145,10 @@ class _Run:
         row = self._counted(empty, probe)
         is_lazy = any(arrays.is_lazy(item) for item in arrays.flattened(result))
         del probe, result
-        check = self._judge.before()
+        check = self._checked()
         if check is not None and not check.passed:
             return replace(row, outcome=Outcome.WRONG, reason=check.reason, check=check)
-        arguments = self._judge.timed_arguments()
+        arguments = self._judge.timed_arguments() if check is not None else case.arguments()
         calls = [self._first(arguments, is_lazy=is_lazy), *self._others(arguments)]
         self._clockwork = self._chosen_clockwork(timer, row, is_gpu_work=is_gpu_work)
         with quiet():
@@ -156,6 +156,17 @@ class _Run:
         results = [call.result for call in calls]
         check = self._judge.after(results[0], results[1:], arguments, check)
         return self._judged(replace(row, check=check, notes=(*row.notes, *self._notes)))
+
+    def _checked(self) -> Check | None:
+        """The judge's word; none where its copies of the arguments do not fit into memory."""
+        try:
+            return self._judge.before()
+        except Exception as error:
+            if not _is_out_of_memory(error):
+                raise
+        frameworks.free_memory()
+        self._notes.append("not checked: copies of its arguments do not fit into memory")
+        return None
 
     def _counted(self, row: Row, arguments: Arguments) -> Row:
         benchmark = self._case.benchmark

@@ -41,13 +41,21 @@ def _result(row: Row) -> dict[str, Any]:
         "spread": times.spread if times else None,
         **_rates(row, found),
         "correct": row.correct,
-        "correct_reason": "" if row.check else "there is no reference",
+        "correct_reason": _unchecked(row),
         "speedup": row.speedup,
         "speedup_reason": "" if row.speedups else "there is no reference, or it was not timed",
         "speedup_interval": _pair(row.speedup_interval),
         "launch_bound": row.is_launch_bound,
         **fields,
     }
+
+
+def _unchecked(row: Row) -> str:
+    """Why nothing was compared; nothing where it was."""
+    if row.check is not None:
+        return ""
+    told = (note for note in row.notes if note.startswith("not checked"))
+    return next(told, row.reason if not row.samples_s else "") or "there is no reference"
 
 
 def _rates(row: Row, found: Score) -> dict[str, Any]:

@@ -93,6 +93,13 @@ def test_without_memory_for_the_flush_l2_is_warm(bench: Bench) -> None:
     assert "could not be had" in row["cache_note"]
 
 
+def test_a_kernel_too_large_to_be_checked_is_timed_and_told(bench: Bench) -> None:
+    row = bench("add", gpu=FakeGpu(memory=110_000))["add"]
+    assert (row["status"], row["correct"]) == ("ok", None)
+    assert row["median_s"] == pytest.approx(50e-6, rel=0.01)
+    assert row["correct_reason"] == "not checked: copies of its arguments do not fit into memory"
+
+
 def test_launch_bound(bench: Bench) -> None:
     row = bench("tiny")["tiny"]
     assert row["launch_bound"] is True

@@ -22,6 +22,15 @@ class EngineKernels:
         ptx = files(__package__).joinpath("kernels.ptx").read_bytes()
         self._module = context.load_module(ptx + b"\0")
         self._functions: dict[str, Handle] = {}
+        self._load_all()
+
+    def _load_all(self) -> None:
+        """Run each once: a driver that loads lazily waits for the GPU at a kernel's first launch."""
+        nothing = ctypes.c_uint64(0)
+        self.launch("nothing", stream=0)
+        self.launch("wait", nothing, stream=0)
+        self.launch("read_all", nothing, nothing, nothing, stream=0)
+        self.context.synchronize()
 
     def launch(
         self,
@@ -47,6 +56,15 @@ class Gate:
         self._gave_up = ctypes.c_uint.from_address(self._host + 4)
         self._released.value = self._gave_up.value = 0
         self._ticket = 0
+        self._close_until(0, stream=0)  # loads the kernel; the gate is open already
+        self._context.synchronize()
+
+    def _close_until(self, ticket: int, stream: Handle) -> None:
+        self._kernels.launch(
+            "hold", ctypes.c_uint64(self._device), ctypes.c_uint(ticket),
+            ctypes.c_uint64(round(HOLD_S * 1e9)), ctypes.c_uint64(self._device + 4),
+            stream=stream,
+        )  # fmt: skip
 
     @property
     def opened_itself(self) -> bool:
@@ -60,11 +78,7 @@ class Gate:
             yield
             return
         self._ticket += 1
-        self._kernels.launch(
-            "hold", ctypes.c_uint64(self._device), ctypes.c_uint(self._ticket),
-            ctypes.c_uint64(round(HOLD_S * 1e9)), ctypes.c_uint64(self._device + 4),
-            stream=stream,
-        )  # fmt: skip
+        self._close_until(self._ticket, stream)
         try:
             yield
         finally:
