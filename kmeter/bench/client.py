@@ -19,8 +19,8 @@ from kmeter.bench.events import (
 )
 from kmeter.bench.request import Request
 from kmeter.bench.settings import Settings
-from kmeter.errors import ExitCode, KmeterError, UsageError
-from kmeter.measure.process import WorkerProcess
+from kmeter.errors import UsageError
+from kmeter.measure.process import WorkerProcess, WorkerRefusedError
 from kmeter.model.benchmark import Outcome, Row
 from kmeter.model.samples import quantile
 from kmeter.units import si
@@ -30,14 +30,6 @@ MODULE = (sys.executable, "-m", "kmeter.bench.worker")
 _LAP_SLACK_S = 20e-6
 """What a call may take beside its own time and its launch: the loop, a wait for the GPU."""
 _TIMES_TOO_LONG = 2.0
-
-
-class FileRefusedError(KmeterError):
-    """The file could not be run, with the process's own words and exit code."""
-
-    def __init__(self, refused: Refused) -> None:
-        super().__init__(refused.message)
-        self.exit_code = ExitCode(refused.code)
 
 
 @dataclass
@@ -64,7 +56,7 @@ class Client:
         try:
             for event in self._served([], only_list=True):
                 if isinstance(event, Refused):
-                    raise FileRefusedError(event)
+                    raise WorkerRefusedError(event.message, event.code)
                 if isinstance(event, Loaded):
                     return event.cases
             raise self._no_beginning()
@@ -206,9 +198,9 @@ class _Progress:
         return self.cases is None or len(self.done) < len(self.cases)
 
     def take(self, event: Event, at_s: float) -> Event | None:
-        """Note an event of that moment; what the listener is to hear of it. Raises FileRefusedError."""
+        """Note an event of that moment; what the listener is to hear of it. Raises WorkerRefusedError."""
         if isinstance(event, Refused):
-            raise FileRefusedError(event)
+            raise WorkerRefusedError(event.message, event.code)
         if isinstance(event, Ended):
             self.ended = event
         elif isinstance(event, Lap):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.options import Ascii, AsJson
+from kmeter.cli.options import Ascii, AsJson, LiveTarget, LockClocks
 from kmeter.errors import ExitCode, GateFailedError, KmeterError, UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ def bench(
         list[str] | None,
         typer.Option("--parameter", "-P", metavar="KEY=VALUE", help="Only this value. Repeatable."),
     ] = None,
-    device: Annotated[
-        str, typer.Option("--device", "-d", metavar="TARGET", help="Ordinal, UUID or bus id.")
-    ] = "0",
+    device: LiveTarget = "0",
     timer: Annotated[
         str | None,
         typer.Option("--timer", metavar="NAME", help="auto, events, graph, cupti or host."),
@@ -56,10 +54,7 @@ def bench(
     energy: Annotated[
         bool, typer.Option("--energy", help="Joules of a call, from a second of calls.")
     ] = False,
-    lock_clocks: Annotated[
-        int | None,
-        typer.Option("--lock-clocks", metavar="MHZ", min=1, help="Hold the SM clock (as root)."),
-    ] = None,
+    lock_clocks: LockClocks = None,
     save: Annotated[
         str | None, typer.Option("--save", metavar="FILE", help="Keep the run, all samples in it.")
     ] = None,

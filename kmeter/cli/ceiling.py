@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.options import Ascii, AsJson
+from kmeter.cli.options import Ascii, AsJson, LiveTarget, LockClocks
 from kmeter.errors import ExitCode, GateFailedError, UsageError
 
 if TYPE_CHECKING:
@@ -17,9 +17,7 @@ def ceiling(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Ceilings or the beginning of their names."),
     ] = None,
-    device: Annotated[
-        str, typer.Option("--device", "-d", metavar="TARGET", help="Ordinal, UUID or bus id.")
-    ] = "0",
+    device: LiveTarget = "0",
     quick: Annotated[bool, typer.Option("--quick", help="The main ones, under 10 s.")] = False,
     repeat: Annotated[
         int | None, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Samples of each.")
@@ -43,10 +41,7 @@ def ceiling(
     tolerance: Annotated[
         str, typer.Option("--tolerance", metavar="5%", help="How much --check allows.")
     ] = "5%",
-    lock_clocks: Annotated[
-        int | None,
-        typer.Option("--lock-clocks", metavar="MHZ", min=1, help="Hold the SM clock (as root)."),
-    ] = None,
+    lock_clocks: LockClocks = None,
     save: Annotated[
         bool, typer.Option("--save/--no-save", help="Keep them for roofline and bench.")
     ] = True,

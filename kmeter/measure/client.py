@@ -6,23 +6,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from kmeter.errors import ExitCode, KmeterError, NoGpuError
+from kmeter.errors import NoGpuError
 from kmeter.measure.events import Ended, Event, Finished, Planned, Refused, Started, event_of
 from kmeter.measure.plan import Options
-from kmeter.measure.process import WorkerProcess
+from kmeter.measure.process import WorkerProcess, WorkerRefusedError
 from kmeter.model.ceiling import Ceiling, Measure, Status
 
 SILENCE_S = 120.0
 """A worker that says nothing for so long hangs."""
 MODULE = (sys.executable, "-m", "kmeter.measure.worker")
-
-
-class WorkerRefusedError(KmeterError):
-    """The worker could not begin, with its own words and exit code."""
-
-    def __init__(self, refused: Refused) -> None:
-        super().__init__(refused.message)
-        self.exit_code = ExitCode(refused.code)
 
 
 @dataclass
@@ -52,7 +44,7 @@ class Client:
                 current, before = "", len(remaining)
                 for event in self._served(remaining):
                     if isinstance(event, Refused):
-                        raise WorkerRefusedError(event)
+                        raise WorkerRefusedError(event.message, event.code)
                     if isinstance(event, Started):
                         current = event.name
                     elif isinstance(event, Finished):

@@ -10,8 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import IO
 
+from kmeter.errors import ExitCode, KmeterError
+
 _GRACE_S = 2.0
 """How long a process may take to end when it is asked to."""
+
+
+class WorkerRefusedError(KmeterError):
+    """A worker could not begin, with its own words and exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = ExitCode(code)
 
 
 class WorkerProcess:

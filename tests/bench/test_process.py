@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from running import MODULE, Run
 
-from kmeter.bench.client import Client, FileRefusedError, Referee
+from kmeter.bench.client import Client, Referee
 from kmeter.bench.collect import Collector
 from kmeter.bench.events import Lap
 from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
+from kmeter.measure.process import WorkerRefusedError
 from kmeter.model.benchmark import BenchRun, Outcome, Row
 
 FILES = Path(__file__).parent.parent / "data" / "bench"
@@ -146,7 +147,7 @@ def test_every_row_stands_once_in_its_order(mishaps: dict[str, Row]) -> None:
 def test_a_file_that_cannot_run_is_one_line(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "user.py"
     file.write_text(text)
-    with pytest.raises((FileRefusedError, UsageError)) as caught:
+    with pytest.raises((WorkerRefusedError, UsageError)) as caught:
         run_of(file)
     assert caught.value.exit_code == 2
     assert words in str(caught.value)
@@ -161,7 +162,7 @@ def test_a_file_that_never_loads(tmp_path: Path) -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileRefusedError, match="there is no file"):
+    with pytest.raises(WorkerRefusedError, match="there is no file"):
         run_of(tmp_path / "none.py")
 
 

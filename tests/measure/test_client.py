@@ -8,10 +8,11 @@ import pytest
 from recorded import EVENTS
 
 from kmeter.errors import NoGpuError
-from kmeter.measure.client import Client, WorkerRefusedError
+from kmeter.measure.client import Client
 from kmeter.measure.collect import Collector
 from kmeter.measure.events import Ended, Event, Finished, Planned
 from kmeter.measure.plan import Options
+from kmeter.measure.process import WorkerRefusedError
 from kmeter.model.ceiling import Status
 
 FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
