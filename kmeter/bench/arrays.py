@@ -75,7 +75,7 @@ class View(NamedTuple):
 
 def view_of(value: Any) -> View | None:
     """The memory of an array; None for what is no array, a number for example."""
-    if isinstance(value, numpy.generic):  # its interface points to a copy that is gone at once
+    if _has_no_memory_of_its_own(value):
         return None
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
         return _of_torch(value)
@@ -89,6 +89,13 @@ def view_of(value: Any) -> View | None:
         found = dlpack_view(value)
         return View(*found, owner=value)
     return None
+
+
+def _has_no_memory_of_its_own(value: Any) -> bool:
+    """A NumPy number, whose interface points to a copy that is gone at once, or addresses of objects."""
+    if isinstance(value, numpy.generic):
+        return True
+    return isinstance(value, numpy.ndarray) and value.dtype.hasobject
 
 
 def _interface(value: Any, name: str) -> Mapping[str, Any] | None:
@@ -139,10 +146,10 @@ def _dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
 
 
 def flattened(value: Any) -> Iterator[Any]:
-    """The arrays and numbers in a result: of tuples, lists and dicts, in order."""
+    """The arrays and numbers in a result: of tuples and lists in order, of dicts by their keys."""
     if isinstance(value, Mapping):
-        for item in value.values():
-            yield from flattened(item)
+        for key in sorted(value, key=str):
+            yield from flattened(value[key])
     elif isinstance(value, tuple | list) and not hasattr(value, "__array_interface__"):
         for item in value:
             yield from flattened(item)
@@ -187,8 +194,8 @@ def values_of(value: Any, context: CudaContext | None) -> tuple[NDArray[Any], st
         if isinstance(value, int | float | complex | bool | numpy.generic):
             number = numpy.asarray(value)
             return number, number.dtype.name
-        if hasattr(value, "__array__"):
-            array = numpy.asarray(value)
+        array = numpy.asarray(value) if hasattr(value, "__array__") else None
+        if array is not None and not array.dtype.hasobject:
             return array, array.dtype.name
         raise UnreadableError(f"a result of type {type(value).__name__} cannot be compared")
     return _read(view, context), view.dtype

@@ -116,7 +116,7 @@ def _portion(
     """The largest error of a portion, and what is wrong with its first bad element."""
     if dtype == wanted_dtype and is_exact(dtype) and allowed == Allowed(0.0, 0.0):
         own, right, bad = found, wanted, found != wanted
-        errors = numpy.abs(own.astype(numpy.float64) - right.astype(numpy.float64))
+        errors = _distances(own, right)
     else:
         own, right = as_numbers(found, dtype), as_numbers(wanted, wanted_dtype)
         with numpy.errstate(all="ignore"):
@@ -132,6 +132,16 @@ def _portion(
     if unwritten.any():
         return largest, f"{_count(unwritten)} not written, the first at {start + _first(unwritten)}"
     return largest, _told(own, right, bad, start)
+
+
+def _distances(own: NDArray[Any], right: NDArray[Any]) -> NDArray[numpy.float64]:
+    """How far numbers are apart; of text and dates nobody asks."""
+    if own.dtype.kind not in "biu":
+        return numpy.zeros(0)
+    distance: NDArray[numpy.float64] = numpy.abs(
+        own.astype(numpy.float64) - right.astype(numpy.float64)
+    )
+    return distance
 
 
 def _poisoned(values: NDArray[Any]) -> NDArray[numpy.bool_]:
@@ -152,8 +162,9 @@ def _told(own: NDArray[Any], right: NDArray[Any], bad: NDArray[numpy.bool_], sta
 
 
 def _kinds(own: Any, right: Any) -> Iterator[tuple[str, bool]]:
-    yield "NaN", bool(numpy.isnan(own) and not numpy.isnan(right))
-    yield "infinite", bool(numpy.isinf(own) and not numpy.isinf(right))
+    if isinstance(own, numpy.inexact):
+        yield "NaN", bool(numpy.isnan(own) and not numpy.isnan(right))
+        yield "infinite", bool(numpy.isinf(own) and not numpy.isinf(right))
 
 
 def _count(bad: NDArray[numpy.bool_]) -> str:

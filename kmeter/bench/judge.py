@@ -45,6 +45,8 @@ class Judge:
         self._timed: Wanted | None = None
         self.is_in_place = False
         """Whether the kernel writes to what it also reads."""
+        self.reference_writes = False
+        """Whether the reference writes to its arguments."""
         self._written: frozenset[int] = frozenset()
         """Arguments that the kernel writes and the reference does not need: they can be poisoned."""
         self.runs = 0
@@ -123,15 +125,16 @@ class Judge:
     def _wanted(self, arguments: Arguments) -> Wanted:
         reference = self._case.benchmark.ref
         assert reference is not None
-        original, own = _cloned(arguments), _cloned(arguments)
+        original, own = cloned_arguments(arguments), cloned_arguments(arguments)
         result = own.given_to(reference, self._case.parameters)()
         self._settle()
-        returned = list(flattened(result))
+        returned, changed = list(flattened(result)), self._changed(own, original)
+        self.reference_writes |= bool(changed)
         if returned:
             values = [values_of(item, self._context()) for item in returned]
             self._returned += returned  # kept, so that its memory is not what the kernel is given
         else:
-            values = [values_of(item, self._context()) for item in self._changed(own, original)]
+            values = [values_of(item, self._context()) for item in changed]
         return Wanted(values, own, original, was_returned=bool(returned))
 
     def _changed(self, arguments: Arguments, original: Arguments) -> list[Any]:
@@ -153,7 +156,7 @@ class Judge:
     def _find_outputs(self) -> None:
         """Tell arguments that are outputs alone from those that the reference needs, too."""
         fresh = self._fresh(_SEEDS[0])
-        original, poisoned = _cloned(fresh), _cloned(fresh)
+        original, poisoned = cloned_arguments(fresh), cloned_arguments(fresh)
         fresh.given_to(self._case.benchmark.function, self._case.parameters)()
         self._settle()
         changed = frozenset(index for index, _ in self._changes(fresh, original))
@@ -274,7 +277,8 @@ class Judge:
         return self._check(reason)
 
 
-def _cloned(arguments: Arguments) -> Arguments:
+def cloned_arguments(arguments: Arguments) -> Arguments:
+    """The same arguments in other memory."""
     return Arguments(
         tuple(cloned(item) for item in arguments.positional),
         {key: cloned(item) for key, item in arguments.named.items()},

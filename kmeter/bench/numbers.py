@@ -37,9 +37,12 @@ OF_UNIT: Mapping[str, str] = {
 """The type that a compute unit rounds its inputs to, by the beginning of the unit's name."""
 
 
+_EXACT = ("int", "uint", "bool", "str", "bytes", "datetime64", "timedelta64", "void")
+
+
 def is_exact(dtype: str) -> bool:
     """Whether results of this type are equal or wrong."""
-    return dtype.startswith(("int", "uint", "bool"))
+    return dtype.startswith(_EXACT)
 
 
 def fineness(dtype: str, unit: str | None = None) -> Fineness:

@@ -18,7 +18,7 @@ from kmeter.bench.clockwork import (
 )
 from kmeter.bench.compare import compare
 from kmeter.bench.events import Event, Lap, Note
-from kmeter.bench.judge import Judge, same_values
+from kmeter.bench.judge import Judge, cloned_arguments, same_values
 from kmeter.bench.loading import told
 from kmeter.bench.quiet import quiet
 from kmeter.bench.sampling import take
@@ -189,7 +189,8 @@ class _Run:
         """What is timed in turns with the kernel: its reference and its rival, as far as they are."""
         calls = []
         if self._case.benchmark.ref is not None:
-            calls.append(Kept(self._bound(self._case.benchmark.ref, arguments)))
+            own = cloned_arguments(arguments) if self._judge.reference_writes else arguments
+            calls.append(Kept(self._bound(self._case.benchmark.ref, own)))
         if self._rival is not None:
             calls.append(Kept(self._checked_rival(self._rival, arguments)))
         return calls

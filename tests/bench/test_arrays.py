@@ -157,3 +157,15 @@ def test_an_empty_array_has_no_span() -> None:
     assert view is not None
     assert view.span_bytes == 0
     assert values_of(np.empty((0, 3)), None)[0].shape == (0, 3)
+
+
+def test_python_objects_are_never_read_as_memory() -> None:
+    objects = np.array([1, "a", None], dtype=object)
+    assert view_of(objects) is None
+    assert not arrays.poison(objects, None)
+    with pytest.raises(KmeterError, match="cannot be compared"):
+        values_of(objects, None)
+
+
+def test_dicts_are_flattened_by_their_keys() -> None:
+    assert list(flattened({"b": 2, "a": 1})) == [1, 2]

@@ -152,3 +152,18 @@ def test_eight_bit_floats(dtype: str, pattern: int, value: float) -> None:
 def test_a_type_allows_several_roundings_and_not_thousands(dtype: str) -> None:
     epsilon = {"float32": 2**-23, "float64": 2**-52, "float16": 2**-10, "bfloat16": 2**-7}[dtype]
     assert 2 * epsilon < fineness(dtype).relative < 1e6 * epsilon
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (np.array(["2020-01-01"], "M8[D]"), np.array(["2020-01-02"], "M8[D]")),
+        (np.array(["a", "bc"]), np.array(["a", "bd"])),
+        (np.array([(1.0, 2)], "f4, i4"), np.array([(1.0, 3)], "f4, i4")),
+        (np.array([True, False]), np.array([True, True])),
+    ],
+)
+def test_dates_text_and_records_are_equal_or_wrong(right: Any, wrong: Any) -> None:
+    name = right.dtype.name
+    assert compare((right, name), (right.copy(), name)).reason == ""
+    assert "1 element is wrong" in compare((wrong, name), (right, name)).reason

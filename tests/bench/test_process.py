@@ -89,6 +89,16 @@ def test_patched_clocks_change_nothing_and_are_named(tricks: dict[str, Row]) -> 
     assert any("replaces clocks" in note for note in patched.notes)
 
 
+@pytest.fixture(scope="module")
+def honest() -> dict[str, Row]:
+    return rows_of(run_of("honest.py"))
+
+
+def test_no_honest_kernel_is_called_wrong(honest: dict[str, Row]) -> None:
+    assert {name: row.reason for name, row in honest.items() if row.correct is not True} == {}
+    assert len(honest) == 16
+
+
 # ---- mishaps --------------------------------------------------------------------------------
 
 
@@ -220,7 +230,7 @@ def test_arguments_that_hold_arrays_of_their_own_are_not_mixed(tmp_path: Path) -
 
 def judged(median_s: float, each_s: float, host_s: float | None = None) -> Row:
     referee = Referee()
-    for delay_s in (0.0, 1.0, -each_s * 9):  # a late word is no lap
+    for delay_s in (1.0, 0.0, 1.0, -each_s * 9, 1.0):  # a late word makes a lap long, or short
         referee.hear(Lap("x", 0), 5.0)
         referee.hear(Lap("x", 10), 5.0 + 10 * each_s + delay_s)
     return referee.judged(Row("x", samples_s=(median_s,) * 9, engine="events", host_s=host_s))

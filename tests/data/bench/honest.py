@@ -1,0 +1,101 @@
+"""Right kernels of every habit: none may be called wrong."""
+
+import numpy as np
+
+import kmeter
+
+N = 1000
+
+
+def one():
+    return (np.random.rand(N),)
+
+
+def with_room():
+    return (np.random.rand(N), np.empty(N))
+
+
+@kmeter.benchmark(args=one, ref=lambda x: np.square(x, out=x))
+def its_reference_works_in_place(x):
+    return x * x
+
+
+@kmeter.benchmark(args=one, ref=np.square)
+def uses_up_its_input(x):
+    y = np.square(x)
+    x[:] = 0
+    return y
+
+
+@kmeter.benchmark(args=with_room, ref=lambda x, out: x + 1)
+def fills_and_returns_an_argument(x, out):
+    np.add(x, 1, out=out)
+    return out
+
+
+@kmeter.benchmark(args=with_room, ref=lambda x, out: np.add(x, 1, out=out))
+def fills_an_argument_as_its_reference_does(x, out):
+    np.add(x, 1, out=out)
+
+
+@kmeter.benchmark(args=with_room, ref=lambda x, workspace: x + 1)
+def needs_a_workspace(x, workspace):
+    workspace[:] = x
+    return workspace + 1
+
+
+@kmeter.benchmark(args=one, ref=lambda x: np.negative(x, out=x))
+def works_in_place(x):
+    np.multiply(x, -1, out=x)
+
+
+@kmeter.benchmark(args=one, ref=lambda x: x)
+def returns_its_input(x):
+    return x
+
+
+@kmeter.benchmark(args=one, ref=lambda x: x[::2].copy())
+def returns_a_view(x):
+    return x[::2]
+
+
+@kmeter.benchmark(
+    args=lambda: {"x": np.random.rand(N), "scale": 2.0}, ref=lambda x, scale: x * scale
+)
+def takes_keywords(scale, x):
+    return scale * x
+
+
+@kmeter.benchmark(args=lambda: (np.random.default_rng().random(N),), ref=np.sqrt)
+def is_given_other_random_numbers_each_time(x):
+    return np.sqrt(x)
+
+
+@kmeter.benchmark(args=lambda: (np.random.randn(1 << 18).astype("f4"),), ref=lambda x: x.sum())
+def sums_in_another_order(x):
+    return np.add.reduce(x.reshape(-1, 64).sum(1))
+
+
+@kmeter.benchmark(args=lambda: (np.random.rand(4096).astype("f2"),), ref=lambda x: x.sum())
+def sums_halves_more_exactly(x):
+    return x.astype("f4").sum().astype("f2")
+
+
+@kmeter.benchmark(args=lambda: (np.random.randint(0, 9, N),), ref=np.bincount)
+def counts(x):
+    return np.bincount(x, minlength=x.max() + 1)
+
+
+@kmeter.benchmark(args=one, ref=lambda x: {"min": x.min(), "max": x.max()})
+def returns_a_dict(x):
+    return {"max": x.max(), "min": x.min()}
+
+
+@kmeter.benchmark(args=lambda: (np.zeros(N),), ref=np.copy)
+def copies_zeros(x):
+    return x.copy()
+
+
+@kmeter.benchmark(args=lambda: (np.random.rand(N) * 1e-30,), ref=lambda x: x * 2)
+def works_on_tiny_numbers(x):
+    return x + x
