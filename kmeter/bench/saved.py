@@ -107,8 +107,14 @@ def history_folder() -> Path:
 def tagged_file(tag: str, run: BenchRun) -> Path:
     """Where a run of that tag goes; raises UsageError for what can be no folder's name."""
     moment = re.sub(r"[^0-9T]", "", run.started_at.partition("+")[0])
-    stem = re.sub(r"[^A-Za-z0-9._-]", "_", Path(run.environment.file).stem)
-    return history_folder() / checked_tag(tag) / f"{moment}-{stem}.json"
+    return (
+        history_folder() / checked_tag(tag) / f"{moment}-{_plain_stem(run.environment.file)}.json"
+    )
+
+
+def _plain_stem(file: str) -> str:
+    """A file's name without its ending, in signs that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", Path(file).stem)
 
 
 def checked_tag(tag: str) -> str:
@@ -141,7 +147,7 @@ def baseline(name: str, file: str) -> BenchRun:
         return read_run(Path(name))
     known = tags()
     if name in known:
-        stem = f"-{Path(file).stem}.json"
+        stem = f"-{_plain_stem(file)}.json"
         own = [path for path in known[name] if not file or path.name.endswith(stem)]
         if own:
             return read_run(own[-1])

@@ -8,6 +8,7 @@ from kmeter.cli.files import write_whole
 from kmeter.cli.output import show as print_view
 from kmeter.cli.output import show_json
 from kmeter.errors import ExitCode, UsageError
+from kmeter.units import quoted
 
 if TYPE_CHECKING:
     from kmeter.bench.events import CaseInfo
@@ -98,6 +99,13 @@ def show(
     if changes:
         print()
         print_view(ChangesView(changes, other), ascii_mode=ascii_mode)
+
+
+def demand_writable(*paths: str | None) -> None:
+    """Raise UsageError for a folder that is not there, before minutes are spent on measuring."""
+    for path in paths:
+        if path is not None and not Path(path).absolute().parent.is_dir():
+            raise UsageError(f"cannot write {quoted(path, 200)}: there is no such folder")
 
 
 def write_all(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kmeter.cli.options import Ascii, AsJson, LiveTarget, LockClocks
-from kmeter.errors import ExitCode, GateFailedError, KmeterError, UsageError
+from kmeter.errors import ExitCode, GateFailedError, KmeterError, NoGpuError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.bench.client import Client
@@ -113,6 +113,7 @@ def bench(
         return files.show_history(as_json=as_json, ascii_mode=ascii_mode)
     if file is None and shown is None:
         raise UsageError("name a file", "kmeter bench --init FILE writes a first one")
+    files.demand_writable(save, csv, markdown, html, nvbench)
     gate, baseline = _share(fail_slower), None
     if compare is not None:
         baseline = files.baseline(compare, file or "")
@@ -130,10 +131,11 @@ def bench(
     stranger = None if baseline is None or across else _other_card(baseline, run)
     changes = () if stranger else _changes(run, baseline, against=against, is_whole=is_whole)
     other = against or compare or ""
-    files.show(run, changes, other, as_json=as_json, ascii_mode=ascii_mode)
+    # Files first: nobody may be left to read what is shown.
     files.write_all(
         run, changes, other, save=save, csv=csv, markdown=markdown, html=html, nvbench=nvbench
     )
+    files.show(run, changes, other, as_json=as_json, ascii_mode=ascii_mode)
     if not run.is_complete:
         return ExitCode.INTERRUPTED
     if stranger:
@@ -232,7 +234,10 @@ def _visible(device: str) -> str | None:
     from kmeter.cli._live_card import live_name
     from kmeter.sources.cuda import open_machine
 
-    card = open_machine(live_name(device)).cards[0]
+    try:
+        card = open_machine(live_name(device)).cards[0]
+    except NoGpuError as error:
+        raise NoGpuError(error.message, "kmeter doctor says what is missing") from None
     if card.uuid is None:
         raise UsageError(f"{device} has no UUID to be chosen by", "Set CUDA_VISIBLE_DEVICES")
     return card.uuid

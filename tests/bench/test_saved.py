@@ -83,6 +83,14 @@ def test_a_tag_is_its_newest_run_of_the_same_file(history: Path) -> None:
     assert len(saved.tags()["main"]) == 3
 
 
+def test_a_file_of_an_odd_name_is_found_again(history: Path) -> None:
+    odd = replace(RUN, environment=replace(RUN.environment, file="we ird'é.py"))
+    path = saved.tagged_file("odd", odd)
+    path.parent.mkdir()
+    path.write_text(json.dumps(bench_document(odd)))
+    assert saved.baseline("odd", "we ird'é.py").environment.file == "we ird'é.py"
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [("main", "no run of other.py is tagged main"), ("none", "no file and no tag. Tags: main")],

@@ -1,12 +1,14 @@
 """``kmeter bench`` as its users call it, on the host."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks import RUN
-from running import Finished, Run
+from running import MODULE, Finished, Run
 
 from kmeter.views.bench_json import bench_document
 
@@ -99,6 +101,28 @@ def test_every_file_is_written(bench: Run, tmp_path: Path) -> None:
     assert "| scale |" in (tmp_path / "markdown").read_text()
     assert (tmp_path / "html").read_text().startswith("<!DOCTYPE html>")
     assert "benchmarks" in json.loads((tmp_path / "nvbench").read_text())
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_runs(
+    bench: Run, tmp_path: Path
+) -> None:
+    finished = bench(SWEEP, "--save", str(tmp_path / "no" / "x.json"))
+    assert finished.code == 2
+    assert finished.out == ""
+    assert "no such folder" in finished.err
+
+
+def test_files_are_written_though_nobody_reads_on(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "run.json"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", MODULE, "bench", SWEEP, "scale", *FAST, "--save", str(path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert json.loads(path.read_text())["is_complete"]
 
 
 def test_the_environment_is_kept(bench: Run) -> None:
