@@ -1,0 +1,81 @@
+"""Calls back to back, on the parent's clock: a lap; and what a call costs its caller."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from kmeter.bench.events import Event, Lap
+from kmeter.bench.workbench import Workbench
+from kmeter.measure.engines import SHORTEST_S
+from kmeter.measure.telemetry import Sampler
+from kmeter.model.samples import quantile
+
+_now = time.perf_counter
+"""Taken when kmeter is loaded: what a benchmark's file replaces does not reach it."""
+_LAUNCHES_TIMED = 10
+_LAPS, _LAP_S = 5, 0.005
+_ENERGY_LAP_S = 1.0
+_MOST_LAP_CALLS = 100_000
+
+
+class Laps:
+    """Runs laps of one call and tells the parent where each begins and ends."""
+
+    def __init__(
+        self, label: str, bench: Workbench, sampler: Sampler, emit: Callable[[Event], None]
+    ) -> None:
+        self._label, self._bench = label, bench
+        self._sampler, self._emit = sampler, emit
+
+    def launch_s(self, call: Callable[[], object]) -> float:
+        """How long a call keeps the host, with an idle GPU before each."""
+        seconds = []
+        for _ in range(_LAUNCHES_TIMED):
+            self._bench.settle()
+            start = _now()
+            call()
+            seconds.append(_now() - start)
+        self._bench.settle()
+        return quantile(sorted(seconds), 0.5)
+
+    def run(
+        self,
+        call: Callable[[], object],
+        samples: Sequence[float],
+        host_s: float | None,
+        *,
+        energy: bool,
+    ) -> float | None:
+        """Calls back to back while the parent's clock runs; joules of one, where asked for."""
+        each_s = max(quantile(sorted(samples), 0.5), host_s or 0.0, SHORTEST_S)
+        for _ in range(_LAPS):
+            self._lap(call, each_s, _LAP_S)
+        if not energy:
+            return None
+        before = self._sampler.energy_j()
+        made = self._lap(call, each_s, _ENERGY_LAP_S)
+        after = self._sampler.energy_j()
+        return None if before is None or after is None else (after - before) / made
+
+    def _lap(self, call: Callable[[], object], each_s: float, lap_s: float) -> int:
+        """One lap of about that length; how many calls were made."""
+        count = max(1, min(_MOST_LAP_CALLS, round(lap_s / each_s)))
+        self._bench.settle()
+        self._emit(Lap(self._label, 0))
+        made = self._made(call, count, lap_s)
+        self._emit(Lap(self._label, made))
+        return made
+
+    def _made(self, call: Callable[[], object], count: int, lap_s: float) -> int:
+        """Make that many calls, or as many as fit twice the time; how many it were.
+
+        The device is waited for after 1, 2, 4, … of them: what they leave on other streams must not
+        pile up unseen.
+        """
+        made, portion, start = 0, 1, _now()
+        while made < count and _now() - start < 2 * lap_s:
+            portion = min(portion, count - made)
+            for _ in range(portion):
+                call()
+            self._bench.settle()
+            made, portion = made + portion, 2 * portion
+        return made
