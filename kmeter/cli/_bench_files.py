@@ -131,7 +131,7 @@ def write_all(
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(str(path), _text(bench_document(run)))
     if nvbench is not None:
-        from kmeter.bench.nvbench import nvbench_document
+        from kmeter.views.nvbench_json import nvbench_document
 
         write_whole(nvbench, _text(nvbench_document(run)))
     if csv is not None:

@@ -3,27 +3,21 @@
 It is XHTML at the same time, so that any XML parser reads it.
 """
 
-import html
-import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from kmeter.errors import UsageError
 from kmeter.model.benchmark import BenchRun, Environment, Row
 from kmeter.model.compute_units import operation
 from kmeter.model.device import Device, Quantity, Source
 from kmeter.model.roofline import Bound, KernelPoint, Roof, Roofline
-from kmeter.model.samples import Interval, quantile
+from kmeter.model.samples import Interval
 from kmeter.model.score import Score, score
 from kmeter.units import MOST, UNKNOWN, number, percent, si
+from kmeter.views.markup import clean, escaped, tag
 from kmeter.views.roofline_svg import roofline_svg
 from kmeter.views.roofline_theme import stylesheet
+from kmeter.views.strip_svg import interval_text, samples_figure
 
-MOST_SAMPLES = 400
-"""Samples that one drawing shows."""
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
 body { background: PAPER; color: INK; }
@@ -76,31 +70,18 @@ def bench_html(run: BenchRun) -> str:
         '<meta charset="utf-8"/>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
-        f"{_tag('title', title)}\n"
+        f"{tag('title', title)}\n"
         f"<style>{_LAYOUT}{stylesheet('auto', _STYLE)}</style>\n"
         f"</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
-
-
-def _clean(text: str) -> str:
-    """The text without the characters that XML cannot hold."""
-    return _NOT_XML.sub("\ufffd", text)
-
-
-def _escaped(text: str) -> str:
-    return html.escape(_clean(text))
-
-
-def _tag(name: str, text: str) -> str:
-    return f"<{name}>{_escaped(text)}</{name}>"
 
 
 # ---- heading --------------------------------------------------------------------------------
 
 
 def _heading(run: BenchRun, title: str) -> Iterator[str]:
-    yield _tag("h1", title)
-    facts = "\n".join(_tag("dt", name) + _tag("dd", text) for name, text in _facts(run))
+    yield tag("h1", title)
+    facts = "\n".join(tag("dt", name) + tag("dd", text) for name, text in _facts(run))
     yield f"<dl>\n{facts}\n</dl>"
     if not run.is_complete:
         yield '<p class="bad">The run was interrupted: rows are missing.</p>'
@@ -135,11 +116,11 @@ def _commit(where: Environment) -> str:
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    yield _tag("h2", "Results")
+    yield tag("h2", "Results")
     if not rows:
-        yield _tag("p", "The run has no rows.")
+        yield tag("p", "The run has no rows.")
         return
-    names = "".join(_tag("th", name) for name in ("benchmark", "outcome", *_COLUMNS))
+    names = "".join(tag("th", name) for name in ("benchmark", "outcome", *_COLUMNS))
     lines = "\n".join(_line(place, row) for place, row in enumerate(rows, start=1))
     yield (
         f'<div class="wide"><table>\n<thead><tr>{names}</tr></thead>\n'
@@ -150,20 +131,15 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 def _line(place: int, row: Row) -> str:
     found = score(row)
     style = "good" if row.outcome.is_good else "bad"
-    cells = "".join(_tag("td", text(row, found)) for text in _COLUMNS.values())
+    cells = "".join(tag("td", text(row, found)) for text in _COLUMNS.values())
     return (
-        f'<tr><td><a href="#row-{place}">{_escaped(row.label)}</a></td>'
-        f'<td class="{style}">{_escaped(row.outcome)}</td>{cells}</tr>'
+        f'<tr><td><a href="#row-{place}">{escaped(row.label)}</a></td>'
+        f'<td class="{style}">{escaped(row.outcome)}</td>{cells}</tr>'
     )
 
 
 def _flop_per_s(row: Row, found: Score) -> str:
     return si(found.flop_per_s, f"{operation(row.roofs.unit)}/s")
-
-
-def _interval(row: Row) -> str:
-    interval = row.times.interval if row.times else None
-    return _range(interval, lambda value: si(value, "s"))
 
 
 def _speedup(row: Row) -> str:
@@ -183,7 +159,7 @@ def _correct(row: Row) -> str:
 
 _COLUMNS: dict[str, Callable[[Row, Score], str]] = {
     "median": lambda row, found: si(row.median_s, "s"),
-    "95 % interval": lambda row, found: _interval(row),
+    "95 % interval": lambda row, found: interval_text(row),
     "bytes/s": lambda row, found: si(found.bytes_per_s, "B/s"),
     "FLOP/s": _flop_per_s,
     "bound": lambda row, found: found.bound or UNKNOWN,
@@ -206,9 +182,9 @@ def _roofline(run: BenchRun) -> Iterator[str]:
     first = points[0][0]
     line = _line_of(first, run.environment)
     same = [point for row, point in points if _roofs_of(row) == _roofs_of(first)]
-    yield _tag("h2", "Roofline")
+    yield tag("h2", "Roofline")
     yield f"<figure>\n{roofline_svg(line, [line.place(point) for point in same])}"
-    yield f"{_tag('figcaption', _drawn(len(same), len(run.rows)))}\n</figure>"
+    yield f"{tag('figcaption', _drawn(len(same), len(run.rows)))}\n</figure>"
 
 
 def _point(row: Row) -> KernelPoint | None:
@@ -219,7 +195,7 @@ def _point(row: Row) -> KernelPoint | None:
         return None
     name = row.label if row.outcome.is_good else f"{row.outcome}: {row.label}"
     try:
-        point = KernelPoint.timed(_clean(name), flop, moved, time)
+        point = KernelPoint.timed(clean(name), flop, moved, time)
     except UsageError:
         return None
     return point if _all_drawable(point.arithmetic_intensity, point.flop_per_s, *roofs) else None
@@ -236,14 +212,14 @@ def _roofs_of(row: Row) -> tuple[str, float | None, float | None]:
 
 def _line_of(row: Row, where: Environment) -> Roofline:
     unit, bytes_per_s, flop_per_s = _roofs_of(row)
-    name = _clean(row.roofs.device_name or where.gpu_name or "an unknown card")
+    name = clean(row.roofs.device_name or where.gpu_name or "an unknown card")
     card = Device("", Source.RECORDING, name, where.compute_capability or "", None)
     memory = Quantity(bytes_per_s, Source.RECORDING)
     compute = Quantity(flop_per_s, Source.RECORDING, clock_hz=row.roofs.clock_hz)
     return Roofline(
         card,
         Roof("DRAM", Bound.MEMORY, memory),
-        Roof(_clean(unit) or "compute", Bound.COMPUTE, compute),
+        Roof(clean(unit) or "compute", Bound.COMPUTE, compute),
     )
 
 
@@ -261,11 +237,11 @@ def _drawn(drawn: int, rows: int) -> str:
 
 def _details(run: BenchRun) -> Iterator[str]:
     if run.rows:
-        yield _tag("h2", "Samples and notes")
+        yield tag("h2", "Samples and notes")
     for place, row in enumerate(run.rows, start=1):
-        yield f'<section id="row-{place}">\n{_tag("h3", f"{row.label}: {row.outcome}")}'
+        yield f'<section id="row-{place}">\n{tag("h3", f"{row.label}: {row.outcome}")}'
         yield from _bullets(_remarks(row))
-        yield f"{_samples(row)}\n</section>"
+        yield f"{samples_figure(row)}\n</section>"
 
 
 def _remarks(row: Row) -> Iterator[str]:
@@ -283,138 +259,6 @@ def _remarks(row: Row) -> Iterator[str]:
 
 
 def _bullets(texts: Iterable[str]) -> Iterator[str]:
-    items = [_tag("li", text) for text in dict.fromkeys(texts) if text]
+    items = [tag("li", text) for text in dict.fromkeys(texts) if text]
     if items:
         yield f"<ul>\n{''.join(items)}\n</ul>"
-
-
-def _samples(row: Row) -> str:
-    held = set(row.throttled)
-    samples = [
-        _Sample(place, seconds, place in held)
-        for place, seconds in enumerate(row.samples_s)
-        if abs(seconds) <= MOST
-    ]
-    return _Strip(row, samples).figure() if samples else _tag("p", "There are no samples.")
-
-
-class _Sample(NamedTuple):
-    """One time, where it came in the series, and whether the card held its clock down."""
-
-    place: int
-    seconds: float
-    held: bool
-
-
-def _thinned(samples: Sequence[_Sample], most: int = MOST_SAMPLES) -> list[_Sample]:
-    """At most ``most``, evenly taken; throttled ones keep their share, and never vanish."""
-    if len(samples) <= most:
-        return list(samples)
-    held = [sample for sample in samples if sample.held]
-    free = [sample for sample in samples if not sample.held]
-    room = math.ceil(most * len(held) / len(samples))
-    return sorted(_evenly(held, room) + _evenly(free, most - room))
-
-
-def _evenly(samples: Sequence[_Sample], count: int) -> list[_Sample]:
-    return [samples[n * len(samples) // count] for n in range(min(count, len(samples)))]
-
-
-_WIDTH, _HEIGHT, _EDGE, _FOOT = 760, 84, 12, 24
-_REACH = 3
-"""How many times the spread of the samples is drawn on each side of their median."""
-
-
-class _Strip:
-    """Samples over time: across the seconds they took, downwards the order they came in."""
-
-    def __init__(self, row: Row, samples: Sequence[_Sample]) -> None:
-        self.row, self.samples, self.shown = row, samples, _thinned(samples)
-        self.low, self.high = _window([sample.seconds for sample in samples])
-
-    def figure(self) -> str:
-        parts = "\n".join([*self._field(), *self._middle(), *self._marks()])
-        return (
-            f'<figure>\n<svg class="strip" xmlns="http://www.w3.org/2000/svg" role="img" '
-            f'viewBox="0 0 {_WIDTH} {_HEIGHT + _FOOT}" width="{_WIDTH}" '
-            f'height="{_HEIGHT + _FOOT}">\n{_tag("title", f"Samples of {self.row.label}")}\n'
-            f"{parts}\n</svg>\n{_tag('figcaption', self._caption())}\n</figure>"
-        )
-
-    def _across(self, seconds: float) -> float:
-        """The position of a time; beyond the window it is at the edge, without a window mid-way."""
-        if self.high <= self.low:
-            return _WIDTH / 2
-        share = (seconds - self.low) / (self.high - self.low)
-        return _EDGE + min(1.0, max(0.0, share)) * (_WIDTH - 2 * _EDGE)
-
-    def _at(self, sample: _Sample) -> tuple[float, float]:
-        share = (sample.place + 0.5) / len(self.row.samples_s)
-        return self._across(sample.seconds), 6 + share * (_HEIGHT - 12)
-
-    def _field(self) -> Iterator[str]:
-        yield f'<rect class="field" x="1" y="1" width="{_WIDTH - 2}" height="{_HEIGHT - 2}"/>'
-        ends = [(self.low, "start"), (self.high, "end")]
-        if self.high <= self.low:
-            ends = [(self.low, "middle")]
-        for seconds, anchor in ends:
-            x, text = self._across(seconds), si(seconds, "s")
-            yield f'<text x="{x:.1f}" y="{_HEIGHT + 18}" text-anchor="{anchor}">{text}</text>'
-
-    def _middle(self) -> Iterator[str]:
-        times = self.row.times
-        if times and times.interval and all(map(math.isfinite, times.interval)):
-            left, right = map(self._across, times.interval)
-            yield (
-                f'<rect class="sure" x="{left:.1f}" y="1" width="{max(1.0, right - left):.1f}" '
-                f'height="{_HEIGHT - 2}"/>'
-            )
-        if times and math.isfinite(times.median):
-            yield f'<path class="middle" d="M{self._across(times.median):.1f} 1V{_HEIGHT - 1}"/>'
-
-    def _marks(self) -> Iterator[str]:
-        free = [self._at(sample) for sample in self.shown if not sample.held]
-        held = [self._at(sample) for sample in self.shown if sample.held]
-        if free:
-            dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in free)
-            yield f'<path class="free" d="{dots}"/>'
-        if held:
-            crosses = "".join(f"M{x - 3:.1f} {y - 3:.1f}l6 6m0-6l-6 6" for x, y in held)
-            yield f'<path class="held" d="{crosses}"/>'
-
-    def _caption(self) -> str:
-        text = "; ".join([*self._counts(), *self._figures()])
-        return f"{text}. From top to bottom: in the order they were taken."
-
-    def _counts(self) -> Iterator[str]:
-        held = sum(sample.held for sample in self.samples)
-        beyond = sum(not self.low <= sample.seconds <= self.high for sample in self.samples)
-        lost = len(self.row.samples_s) - len(self.samples)
-        yield _counted(len(self.row.samples_s))
-        if len(self.shown) < len(self.samples):
-            yield f"{len(self.shown)} are drawn"
-        if held:
-            yield f"crosses: the clock was held down ({held} in all)"
-        if beyond:
-            yield f"beyond the edges: {beyond}"
-        if lost:
-            yield f"{lost} without a finite time"
-
-    def _figures(self) -> Iterator[str]:
-        yield f"line: median {si(self.row.median_s, 's')}"
-        if self.row.times and self.row.times.interval:
-            yield f"band: its 95 % interval, {_interval(self.row)}"
-
-
-def _counted(count: int) -> str:
-    return "1 sample" if count == 1 else f"{count} samples"
-
-
-def _window(seconds: Sequence[float]) -> tuple[float, float]:
-    """The times that are drawn: all but those so far off that the others would share a spot."""
-    ordered = sorted(seconds)
-    middle = quantile(ordered, 0.5)
-    reach = _REACH * (quantile(ordered, 0.95) - quantile(ordered, 0.05))
-    if reach <= 0:
-        return ordered[0], ordered[-1]
-    return max(ordered[0], middle - reach), min(ordered[-1], middle + reach)

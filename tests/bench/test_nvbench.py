@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmeter.bench import nvbench
-from kmeter.bench.nvbench import is_nvbench, nvbench_document, read_nvbench
+from kmeter.bench.nvbench import is_nvbench, read_nvbench
 from kmeter.errors import UsageError
 from kmeter.model.benchmark import BenchRun, CacheState, Environment, Outcome, Roofs, Row
+from kmeter.views.nvbench_json import nvbench_document
 
 Json = dict[str, Any]
 

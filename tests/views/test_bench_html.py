@@ -11,7 +11,8 @@ import pytest
 from kmeter.model.benchmark import BenchRun, CacheState, Check, Environment, Outcome, Roofs, Row
 from kmeter.model.score import score
 from kmeter.units import UNKNOWN, number, percent, si
-from kmeter.views.bench_html import MOST_SAMPLES, bench_html
+from kmeter.views.bench_html import bench_html
+from kmeter.views.strip_svg import MOST_SAMPLES
 
 XHTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert(1)</script>\"&'"

@@ -1,0 +1,154 @@
+"""The samples of a benchmark as a strip: across their seconds, downwards as they came."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kmeter.model.benchmark import Row
+from kmeter.model.samples import quantile
+from kmeter.units import MOST, UNKNOWN, si
+from kmeter.views.markup import tag
+
+MOST_SAMPLES = 400
+"""Samples that one drawing shows."""
+
+
+def interval_text(row: Row) -> str:
+    """``49.5 µs to 50.1 µs``: the median's 95 % interval; a dash where there is none."""
+    interval = row.times.interval if row.times else None
+    if interval is None:
+        return UNKNOWN
+    return f"{si(interval.low, 's')} to {si(interval.high, 's')}"
+
+
+def samples_figure(row: Row) -> str:
+    """A ``figure`` of a row's samples, or a paragraph where there are none."""
+    held = set(row.throttled)
+    samples = [
+        _Sample(place, seconds, place in held)
+        for place, seconds in enumerate(row.samples_s)
+        if abs(seconds) <= MOST
+    ]
+    return _Strip(row, samples).figure() if samples else tag("p", "There are no samples.")
+
+
+class _Sample(NamedTuple):
+    """One time, where it came in the series, and whether the card held its clock down."""
+
+    place: int
+    seconds: float
+    held: bool
+
+
+def _thinned(samples: Sequence[_Sample], most: int = MOST_SAMPLES) -> list[_Sample]:
+    """At most ``most``, evenly taken; throttled ones keep their share, and never vanish."""
+    if len(samples) <= most:
+        return list(samples)
+    held = [sample for sample in samples if sample.held]
+    free = [sample for sample in samples if not sample.held]
+    room = math.ceil(most * len(held) / len(samples))
+    return sorted(_evenly(held, room) + _evenly(free, most - room))
+
+
+def _evenly(samples: Sequence[_Sample], count: int) -> list[_Sample]:
+    return [samples[n * len(samples) // count] for n in range(min(count, len(samples)))]
+
+
+_WIDTH, _HEIGHT, _EDGE, _FOOT = 760, 84, 12, 24
+_REACH = 3
+"""How many times the spread of the samples is drawn on each side of their median."""
+
+
+class _Strip:
+    """Samples over time: across the seconds they took, downwards the order they came in."""
+
+    def __init__(self, row: Row, samples: Sequence[_Sample]) -> None:
+        self.row, self.samples, self.shown = row, samples, _thinned(samples)
+        self.low, self.high = _window([sample.seconds for sample in samples])
+
+    def figure(self) -> str:
+        parts = "\n".join([*self._field(), *self._middle(), *self._marks()])
+        return (
+            f'<figure>\n<svg class="strip" xmlns="http://www.w3.org/2000/svg" role="img" '
+            f'viewBox="0 0 {_WIDTH} {_HEIGHT + _FOOT}" width="{_WIDTH}" '
+            f'height="{_HEIGHT + _FOOT}">\n{tag("title", f"Samples of {self.row.label}")}\n'
+            f"{parts}\n</svg>\n{tag('figcaption', self._caption())}\n</figure>"
+        )
+
+    def _across(self, seconds: float) -> float:
+        """The position of a time; beyond the window it is at the edge, without a window mid-way."""
+        if self.high <= self.low:
+            return _WIDTH / 2
+        share = (seconds - self.low) / (self.high - self.low)
+        return _EDGE + min(1.0, max(0.0, share)) * (_WIDTH - 2 * _EDGE)
+
+    def _at(self, sample: _Sample) -> tuple[float, float]:
+        share = (sample.place + 0.5) / len(self.row.samples_s)
+        return self._across(sample.seconds), 6 + share * (_HEIGHT - 12)
+
+    def _field(self) -> Iterator[str]:
+        yield f'<rect class="field" x="1" y="1" width="{_WIDTH - 2}" height="{_HEIGHT - 2}"/>'
+        ends = [(self.low, "start"), (self.high, "end")]
+        if self.high <= self.low:
+            ends = [(self.low, "middle")]
+        for seconds, anchor in ends:
+            x, text = self._across(seconds), si(seconds, "s")
+            yield f'<text x="{x:.1f}" y="{_HEIGHT + 18}" text-anchor="{anchor}">{text}</text>'
+
+    def _middle(self) -> Iterator[str]:
+        times = self.row.times
+        if times and times.interval and all(map(math.isfinite, times.interval)):
+            left, right = map(self._across, times.interval)
+            yield (
+                f'<rect class="sure" x="{left:.1f}" y="1" width="{max(1.0, right - left):.1f}" '
+                f'height="{_HEIGHT - 2}"/>'
+            )
+        if times and math.isfinite(times.median):
+            yield f'<path class="middle" d="M{self._across(times.median):.1f} 1V{_HEIGHT - 1}"/>'
+
+    def _marks(self) -> Iterator[str]:
+        free = [self._at(sample) for sample in self.shown if not sample.held]
+        held = [self._at(sample) for sample in self.shown if sample.held]
+        if free:
+            dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in free)
+            yield f'<path class="free" d="{dots}"/>'
+        if held:
+            crosses = "".join(f"M{x - 3:.1f} {y - 3:.1f}l6 6m0-6l-6 6" for x, y in held)
+            yield f'<path class="held" d="{crosses}"/>'
+
+    def _caption(self) -> str:
+        text = "; ".join([*self._counts(), *self._figures()])
+        return f"{text}. From top to bottom: in the order they were taken."
+
+    def _counts(self) -> Iterator[str]:
+        held = sum(sample.held for sample in self.samples)
+        beyond = sum(not self.low <= sample.seconds <= self.high for sample in self.samples)
+        lost = len(self.row.samples_s) - len(self.samples)
+        yield _counted(len(self.row.samples_s))
+        if len(self.shown) < len(self.samples):
+            yield f"{len(self.shown)} are drawn"
+        if held:
+            yield f"crosses: the clock was held down ({held} in all)"
+        if beyond:
+            yield f"beyond the edges: {beyond}"
+        if lost:
+            yield f"{lost} without a finite time"
+
+    def _figures(self) -> Iterator[str]:
+        yield f"line: median {si(self.row.median_s, 's')}"
+        if self.row.times and self.row.times.interval:
+            yield f"band: its 95 % interval, {interval_text(self.row)}"
+
+
+def _counted(count: int) -> str:
+    return "1 sample" if count == 1 else f"{count} samples"
+
+
+def _window(seconds: Sequence[float]) -> tuple[float, float]:
+    """The times that are drawn: all but those so far off that the others would share a spot."""
+    ordered = sorted(seconds)
+    middle = quantile(ordered, 0.5)
+    reach = _REACH * (quantile(ordered, 0.95) - quantile(ordered, 0.05))
+    if reach <= 0:
+        return ordered[0], ordered[-1]
+    return max(ordered[0], middle - reach), min(ordered[-1], middle + reach)
