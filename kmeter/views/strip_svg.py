@@ -55,6 +55,8 @@ def _evenly(samples: Sequence[_Sample], count: int) -> list[_Sample]:
 
 
 _WIDTH, _HEIGHT, _EDGE, _FOOT = 760, 84, 12, 24
+_DOTS = 'fill="none" stroke="gray" stroke-width="4" stroke-linecap="round"'
+"""Colours are the page's; where its style is not read, everything is grey."""
 _REACH = 3
 """How many times the spread of the samples is drawn on each side of their median."""
 
@@ -87,7 +89,7 @@ class _Strip:
         return self._across(sample.seconds), 6 + share * (_HEIGHT - 12)
 
     def _field(self) -> Iterator[str]:
-        yield f'<rect class="field" x="1" y="1" width="{_WIDTH - 2}" height="{_HEIGHT - 2}"/>'
+        yield f'<rect class="field" fill="none" stroke="gray" x="1" y="1" width="{_WIDTH - 2}" height="{_HEIGHT - 2}"/>'
         ends = [(self.low, "start"), (self.high, "end")]
         if self.high <= self.low:
             ends = [(self.low, "middle")]
@@ -100,21 +102,21 @@ class _Strip:
         if times and times.interval and all(map(math.isfinite, times.interval)):
             left, right = map(self._across, times.interval)
             yield (
-                f'<rect class="sure" x="{left:.1f}" y="1" width="{max(1.0, right - left):.1f}" '
+                f'<rect class="sure" fill="gray" fill-opacity=".22" x="{left:.1f}" y="1" width="{max(1.0, right - left):.1f}" '
                 f'height="{_HEIGHT - 2}"/>'
             )
         if times and math.isfinite(times.median):
-            yield f'<path class="middle" d="M{self._across(times.median):.1f} 1V{_HEIGHT - 1}"/>'
+            yield f'<path class="middle" stroke="gray" d="M{self._across(times.median):.1f} 1V{_HEIGHT - 1}"/>'
 
     def _marks(self) -> Iterator[str]:
         free = [self._at(sample) for sample in self.shown if not sample.held]
         held = [self._at(sample) for sample in self.shown if sample.held]
         if free:
             dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in free)
-            yield f'<path class="free" d="{dots}"/>'
+            yield f'<path class="free" {_DOTS} d="{dots}"/>'
         if held:
             crosses = "".join(f"M{x - 3:.1f} {y - 3:.1f}l6 6m0-6l-6 6" for x, y in held)
-            yield f'<path class="held" d="{crosses}"/>'
+            yield f'<path class="held" fill="none" stroke="gray" d="{crosses}"/>'
 
     def _caption(self) -> str:
         text = "; ".join([*self._counts(), *self._figures()])
