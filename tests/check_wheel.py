@@ -11,7 +11,10 @@ REPOSITORY = Path(__file__).parents[1]
 COMMANDS = (
     ("occupancy", "--block", "256", "--regs", "64", "--cc", "8.6"),
     ("gpus",),
+    ("bench", "--init", "mine.py"),
+    ("bench", "mine.py", "-P", "n=65536"),
 )
+KERNELS = ("*.cu", "*.cuh", "*.ptx")
 
 NO_GPU = 3
 
@@ -39,9 +42,11 @@ def main(elsewhere: Path) -> None:
     for command in COMMANDS:
         out = run(clean / "kmeter", *command, cwd=elsewhere)
         print(f"{wheel.name}: kmeter {' '.join(command)}: {len(out.splitlines())} lines")
-    kernels = [name for name in ZipFile(wheel).namelist() if name.endswith((".cu", ".cuh"))]
-    if len(kernels) != len(list(REPOSITORY.glob("kmeter/measure/probes/*.cu*"))):
-        sys.exit(f"the wheel holds only these kernels: {kernels}")
+    in_wheel = set(ZipFile(wheel).namelist())
+    here = (path for kind in KERNELS for path in REPOSITORY.glob(f"kmeter/measure/**/{kind}"))
+    missing = [str(path) for path in here if str(path.relative_to(REPOSITORY)) not in in_wheel]
+    if missing:
+        sys.exit(f"the wheel lacks these kernels: {missing}")
     refused = subprocess.run(
         [clean / "kmeter", "ceiling"], capture_output=True, text=True, check=False
     )
