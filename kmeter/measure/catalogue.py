@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kmeter.errors import NoGpuError
-
 if TYPE_CHECKING:
     from kmeter.measure.probes import Probe
 
@@ -22,7 +20,7 @@ class Description(NamedTuple):
 
 
 def described() -> list[Description]:
-    """Every probe; raises NoGpuError where CuPy and with it NumPy are missing."""
+    """Every probe; CuPy is not needed to know them."""
     return [Description(p.name, p.level, p.what, p.counts, p.in_quick) for p in _probes()]
 
 
@@ -32,11 +30,6 @@ def names_of(*, quick: bool = False) -> list[str]:
 
 
 def _probes() -> "list[Probe]":
-    try:
-        from kmeter.measure.probes import probes
+    from kmeter.measure.probes import probes
 
-        return list(probes())
-    except ModuleNotFoundError as error:
-        if error.name not in {"numpy", "cupy"}:
-            raise
-        raise NoGpuError(NO_CUPY, WAY_OUT) from None
+    return list(probes())
