@@ -9,12 +9,12 @@ from kmeter.bench.workbench import Workbench, on_gpu
 from kmeter.errors import KmeterError, UsageError
 from kmeter.measure.cuda_context import CudaContext
 from kmeter.measure.engines import Call, Engine
-from kmeter.measure.engines._kernels import EngineKernels
 from kmeter.measure.engines.cupti import CuptiEngine
 from kmeter.measure.engines.events import EventEngine
 from kmeter.measure.engines.flush import Flush
 from kmeter.measure.engines.graph import GraphEngine
 from kmeter.measure.engines.host import HostEngine
+from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.benchmark import CacheState
 
 _GPU_TIMERS = frozenset({"events", "graph", "cupti"})
@@ -110,7 +110,6 @@ class Rotations(NamedTuple):
     functions: Sequence[Callable[[Arguments], Call]]
     """A kernel, and perhaps its reference: each binds arguments."""
     arguments: Callable[[], Arguments]
-    bytes_per_call: float | None
 
 
 def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:

@@ -23,14 +23,13 @@ _GOLDEN_FLOATS = ("float16", "float32", "bfloat16")
 
 
 class Wanted(NamedTuple):
-    """What the reference says, on the host, and whether it returned it or wrote it to arguments."""
+    """What the reference says, on the host: what it returned, or else wrote to its arguments."""
 
     values: list[Values]
     arguments: Arguments
     """As the reference left them."""
     original: Arguments
     """As they were."""
-    was_returned: bool
 
 
 class Judge:
@@ -135,7 +134,7 @@ class Judge:
             self._returned += returned  # kept, so that its memory is not what the kernel is given
         else:
             values = [values_of(item, self._context()) for item in changed]
-        return Wanted(values, own, original, was_returned=bool(returned))
+        return Wanted(values, own, original)
 
     def _changed(self, arguments: Arguments, original: Arguments) -> list[Any]:
         """The arrays among the arguments that were written to."""

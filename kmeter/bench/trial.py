@@ -101,7 +101,7 @@ class Trial:
             return replace(row, outcome=Outcome.WRONG, reason=check.reason, check=check)
         arguments = self._judge.timed_arguments() if check is not None else case.arguments()
         calls = [self._first(arguments, is_lazy=is_lazy), *self._others(arguments)]
-        self._clockwork = self._chosen_clockwork(timer, row, is_gpu_work=is_gpu_work)
+        self._clockwork = self._chosen_clockwork(timer, is_gpu_work=is_gpu_work)
         with quiet():
             row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
         results = [call.result for call in calls]
@@ -166,7 +166,7 @@ class Trial:
 
     # ---- timing ---------------------------------------------------------------------------
 
-    def _chosen_clockwork(self, timer: str, row: Row, *, is_gpu_work: bool) -> Clockwork:
+    def _chosen_clockwork(self, timer: str, *, is_gpu_work: bool) -> Clockwork:
         if not is_gpu_work:
             return host_clockwork(self._bench, Kept(_nothing))
         functions = [self._case.benchmark.function]
@@ -177,7 +177,6 @@ class Trial:
         rotations = Rotations(
             [partial(self._bound, function) for function in functions],
             self._case.arguments,
-            row.bytes_per_call,
         )
         stream = frameworks.current_stream(self._case.benchmark.stream)
         return gpu_clockwork(self._bench, timer, self._settings.cache, stream, rotations)

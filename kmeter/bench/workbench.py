@@ -6,7 +6,7 @@ from typing import Any
 
 from kmeter.errors import KmeterError, NoGpuError
 from kmeter.measure.cuda_context import CudaContext, CudaError
-from kmeter.measure.engines._kernels import EngineKernels
+from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.benchmark import Roofs
 from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import DRAM_CEILINGS, CeilingRun, best, ceilings_of_unit

@@ -11,7 +11,6 @@ from typing import Any
 from kmeter.errors import ExitCode, KmeterError
 from kmeter.sources._libcuda import SUCCESS, Libcuda, load
 
-NOT_READY = 600
 OUT_OF_MEMORY = 2
 _STICKY = frozenset({
     214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999,
@@ -93,12 +92,6 @@ class CudaContext:
     def synchronize(self) -> None:
         """Wait for everything on the device; raises CudaError for what went wrong in it."""
         self._call("cuCtxSynchronize")
-
-    def free_bytes(self) -> int:
-        """Device memory that nobody has taken."""
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-        return free.value
 
     def attribute(self, number: int) -> int:
         """A CUdevice_attribute."""

@@ -22,9 +22,6 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    def holds(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
 
 class Summary(NamedTuple):
     """A series of times in seconds, or of ratios."""

@@ -20,11 +20,11 @@ from kmeter.bench import frameworks
 from kmeter.bench.cases import Case, cases_of
 from kmeter.bench.loading import load
 from kmeter.measure.cuda_context import CudaContext
-from kmeter.measure.engines._kernels import EngineKernels
 from kmeter.measure.engines.cupti import CuptiEngine
 from kmeter.measure.engines.events import EventEngine
 from kmeter.measure.engines.flush import Flush
 from kmeter.measure.engines.graph import GraphEngine, NotCapturableError
+from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.benchmark import CacheState
 
 ROUNDS, RUNS = 64, 5

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from kmeter.measure.cuda_context import CudaContext, Handle
 from kmeter.measure.engines import SHORTEST_S, WAITS, Call, turns
-from kmeter.measure.engines._kernels import PREFIX, EngineKernels, Gate
 from kmeter.measure.engines.events import blocks
 from kmeter.measure.engines.flush import Flush
+from kmeter.measure.engines.kernels import PREFIX, EngineKernels, Gate
 
 _ROUNDS_BEHIND_A_GATE = 8
 _BUFFER_BYTES = 8 * 2**20

@@ -1,12 +1,11 @@
 """CUDA events around each call, behind a gate that hides the launch, less the pair's own cost."""
 
-import ctypes
 from collections.abc import Iterator, Sequence
 
 from kmeter.measure.cuda_context import CudaContext, Handle
 from kmeter.measure.engines import SHORTEST_S, WAITS, Call, turns
-from kmeter.measure.engines._kernels import EngineKernels, Gate
 from kmeter.measure.engines.flush import Flush
+from kmeter.measure.engines.kernels import EngineKernels, Gate
 from kmeter.model.samples import quantile
 
 EMPTY_KERNEL_S = 1.0e-6
@@ -73,10 +72,6 @@ class EventEngine:
 
     def remarks(self) -> tuple[str, ...]:
         return (WAITS,) if self.calls_wait else ()
-
-    def hold(self, seconds: float) -> None:
-        """Give the stream a kernel of known length, for checks of the engine itself."""
-        self._kernels.launch("wait", ctypes.c_uint64(round(seconds * 1e9)), stream=self._stream)
 
     def close(self) -> None:
         for pair in self._pairs:

@@ -3,7 +3,7 @@
 import ctypes
 
 from kmeter.measure.cuda_context import CudaContext, CudaError, Handle
-from kmeter.measure.engines._kernels import EngineKernels
+from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.benchmark import CacheState
 
 _TIMES_L2 = 2

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext, Handle
 from kmeter.measure.engines import SHORTEST_S, Call, turns
-from kmeter.measure.engines._kernels import EngineKernels
 from kmeter.measure.engines.events import EMPTY_KERNEL_S
+from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.samples import quantile
 
 _CALIBRATION_REPLAYS = 24

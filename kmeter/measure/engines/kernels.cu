@@ -26,13 +26,6 @@ extern "C" __global__ void kmeter_hold(volatile unsigned *released, unsigned tic
 // An empty kernel: what an event pair reads around it is the pair's own cost and a launch.
 extern "C" __global__ void kmeter_nothing() {}
 
-// Keeps one thread busy for a while: a kernel whose time is known beforehand.
-extern "C" __global__ void kmeter_wait(u64 duration_ns) {
-  u64 begin = now_ns();
-  while (now_ns() - begin < duration_ns) {
-  }
-}
-
 // Reads an array, so that L2 is full of lines that need no writing back. The sum keeps the loads.
 extern "C" __global__ void kmeter_read_all(const uint4 *data, u64 count, unsigned *sink) {
   unsigned sum = 0;

@@ -28,7 +28,6 @@ class EngineKernels:
         """Run each once: a driver that loads lazily waits for the GPU at a kernel's first launch."""
         nothing = ctypes.c_uint64(0)
         self.launch("nothing", stream=0)
-        self.launch("wait", nothing, stream=0)
         self.launch("read_all", nothing, nothing, nothing, stream=0)
         self.context.synchronize()
 
