@@ -41,6 +41,8 @@ class Judge:
         """``settle`` waits for the GPU; ``context`` is asked where an array lies there."""
         self._case, self._context, self._settle = case, context, settle
         self._returned: list[Any] = []
+        """What the kernel returned so far, to be poisoned before its next call."""
+        self._right: list[Any] = []
         self._timed: Wanted | None = None
         self.is_in_place = False
         """Whether the kernel writes to what it also reads."""
@@ -131,9 +133,11 @@ class Judge:
         self.reference_writes |= bool(changed)
         if returned:
             values = [values_of(item, self._context()) for item in returned]
-            self._returned += returned  # kept, so that its memory is not what the kernel is given
         else:
             values = [values_of(item, self._context()) for item in changed]
+        # Kept, so that its memory is not what the kernel is given; not poisoned: a reference may
+        # well return an array that it has kept itself.
+        self._right = returned
         return Wanted(values, own, original)
 
     def _changed(self, arguments: Arguments, original: Arguments) -> list[Any]:
@@ -253,13 +257,8 @@ class Judge:
         items = list(flattened(list(arguments.values)))
         return [items[index] for index in sorted(self._written)]
 
-    def after(
-        self, last: Any, others: Sequence[Any], given: Arguments, check: Check | None
-    ) -> Check | None:
-        """The check once more: the last timed call's own result, and one call of fresh inputs.
-
-        ``others`` are the last results of what was timed in turns with it: they are poisoned, too.
-        """
+    def after(self, last: Any, given: Arguments, check: Check | None) -> Check | None:
+        """The check once more: the last timed call's own result, and one call of fresh inputs."""
         if check is None or not check.passed or self._timed is None:
             return check
         reason = ""
@@ -268,7 +267,7 @@ class Judge:
             if reason:
                 reason = f"while it was timed: {reason}"
         if not reason:
-            self._returned += [*flattened(last), *flattened(list(others))]
+            self._returned += flattened(last)
             fresh = self._fresh(_AFTER_SEED)
             reason = self._trial(fresh, fresh)
             if reason:

@@ -104,8 +104,7 @@ class Trial:
         self._clockwork = self._chosen_clockwork(timer, is_gpu_work=is_gpu_work)
         with quiet():
             row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
-        results = [call.result for call in calls]
-        check = self._judge.after(results[0], results[1:], arguments, check)
+        check = self._judge.after(calls[0].result, arguments, check)
         return self._judged(replace(row, check=check, notes=(*row.notes, *self._notes)))
 
     def _checked(self) -> Check | None:

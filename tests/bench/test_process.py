@@ -96,7 +96,7 @@ def honest() -> dict[str, Row]:
 
 def test_no_honest_kernel_is_called_wrong(honest: dict[str, Row]) -> None:
     assert {name: row.reason for name, row in honest.items() if row.correct is not True} == {}
-    assert len(honest) == 16
+    assert len(honest) == 18
 
 
 # ---- mishaps --------------------------------------------------------------------------------

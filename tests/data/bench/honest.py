@@ -91,6 +91,23 @@ def returns_a_dict(x):
     return {"max": x.max(), "min": x.min()}
 
 
+SAME = np.linspace(0, 1, N)
+EXPECTED = np.sqrt(SAME)
+
+
+@kmeter.benchmark(args=lambda: (SAME,), ref=lambda x: EXPECTED)
+def is_held_against_a_constant(x):
+    return np.sqrt(x)
+
+
+_out = np.empty(N)
+
+
+@kmeter.benchmark(args=one, ref=np.sqrt)
+def returns_a_buffer_of_its_own(x):
+    return np.sqrt(x, out=_out)
+
+
 @kmeter.benchmark(args=lambda: (np.zeros(N),), ref=np.copy)
 def copies_zeros(x):
     return x.copy()
