@@ -4,6 +4,7 @@ Needs the package cupti-python (extra ``cupti``). One process can have one such 
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from kmeter.measure.cuda_context import CudaContext, Handle
@@ -27,6 +28,48 @@ class Activity(NamedTuple):
     name: str
 
 
+class Recorder:
+    """The one observer of a process: CUPTI takes callbacks once."""
+
+    def __init__(self) -> None:
+        """Raises ImportError without the package."""
+        from cupti import cupti
+
+        self._cupti = cupti
+        kinds = cupti.ActivityKind
+        self._kinds = (kinds.CONCURRENT_KERNEL, kinds.MEMCPY, kinds.MEMSET)
+        self._seen: list[Activity] = []
+        cupti.activity_register_callbacks(_buffer_wanted, self._hear)
+
+    def _hear(self, activities: list[Any]) -> None:
+        self._seen += [
+            Activity(item.start, item.end, getattr(item, "name", "") or "")
+            for item in activities
+            if item.kind in self._kinds
+        ]
+
+    def start(self) -> None:
+        """Begin to observe; raises CUPTI's own error where it may not."""
+        for kind in self._kinds:
+            self._cupti.activity_enable(kind)
+
+    def stop(self) -> None:
+        """Observe no more."""
+        for kind in self._kinds:
+            self._cupti.activity_disable(kind)
+
+    def take(self) -> list[Activity]:
+        """Everything that was seen since it was last asked; the device is idle."""
+        self._cupti.activity_flush_all(_FORCED)
+        records, self._seen = self._seen, []
+        return records
+
+
+@cache
+def _recorder() -> Recorder:
+    return Recorder()
+
+
 class CuptiEngine:
     """Times from the start of a call's first kernel to the end of its last."""
 
@@ -37,24 +80,10 @@ class CuptiEngine:
         self, context: CudaContext, kernels: EngineKernels, flush: Flush, stream: Handle
     ) -> None:
         """Raises ImportError without the package, and CUPTI's own error where it may not observe."""
-        from cupti import cupti
-
+        self._records = _recorder()
         self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
         self._gate = Gate(kernels)
-        self._cupti = cupti
-        self._records: list[Activity] = []
-        kinds = cupti.ActivityKind
-        self._kinds = (kinds.CONCURRENT_KERNEL, kinds.MEMCPY, kinds.MEMSET)
-        cupti.activity_register_callbacks(_buffer_wanted, self._take)
-        for kind in self._kinds:
-            cupti.activity_enable(kind)
-
-    def _take(self, activities: list[Any]) -> None:
-        self._records += [
-            Activity(item.start, item.end, getattr(item, "name", "") or "")
-            for item in activities
-            if item.kind in self._kinds
-        ]
+        self._records.start()
 
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call on the GPU."""
@@ -66,7 +95,7 @@ class CuptiEngine:
 
     def _block(self, calls: Sequence[Call], rounds: int) -> list[tuple[int, float]]:
         order: list[int] = []
-        self._told()  # what others did meanwhile
+        self._records.take()  # what others did meanwhile
         self._flush.reset_persisting()
         with self._gate.held(self._stream):
             for number in range(rounds):
@@ -77,16 +106,10 @@ class CuptiEngine:
                     call()
                     self._kernels.launch("nothing", stream=self._stream)
         self._context.synchronize()
-        found = [max(SHORTEST_S, span) for span in spans(self._told())]
+        found = [max(SHORTEST_S, span) for span in spans(self._records.take())]
         if len(found) != len(order):
             raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
         return list(zip(order, found, strict=True))
-
-    def _told(self) -> list[Activity]:
-        """Everything that was recorded since it was last asked."""
-        self._cupti.activity_flush_all(_FORCED)
-        records, self._records = self._records, []
-        return records
 
     @property
     def calls_wait(self) -> bool:
@@ -97,8 +120,7 @@ class CuptiEngine:
         return (WAITS,) if self.calls_wait else ()
 
     def close(self) -> None:
-        for kind in self._kinds:
-            self._cupti.activity_disable(kind)
+        self._records.stop()
         self._gate.close()
 
 

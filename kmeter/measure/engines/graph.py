@@ -64,8 +64,8 @@ class GraphEngine:
 
         try:
             with self._use_stream(self._stream):
-                for call in rotation[:2]:
-                    call()  # memory pools of the stream are filled before it is captured
+                # As often as it will be captured: the stream's memory pools are filled then.
+                _ = [call() for call in rotation]
                 self._context.wait_for_stream(self._stream)
                 graph = self._context.capture(self._stream, work)
         except KmeterError as error:
