@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from kmeter.errors import KmeterError
+
 
 class Fineness(NamedTuple):
     """How near a right result of a type comes to another."""
@@ -37,6 +39,7 @@ OF_UNIT: Mapping[str, str] = {
 """The type that a compute unit rounds its inputs to, by the beginning of the unit's name."""
 
 
+_FLOAT8_MANTISSA_BITS = {"float8_e4m3fn": 3, "float8_e4m3": 3, "float8_e5m2": 2}
 _EXACT = ("int", "uint", "bool", "str", "bytes", "datetime64", "timedelta64", "void")
 
 
@@ -57,25 +60,34 @@ def fineness(dtype: str, unit: str | None = None) -> Fineness:
 def as_numbers(bits: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Values as NumPy can reckon with them: float64, complex128, integers as they are.
 
-    ``bits`` holds the type itself, or the bits of a type that NumPy lacks. Raises KeyError for one
+    ``bits`` holds the type itself, or the bits of a type that NumPy lacks. Raises KmeterError for one
     that is not known.
     """
+    if bits.dtype.name == dtype and dtype.startswith(("bfloat", "float")):
+        return _widened(bits)  # NumPy knows it, by itself or through ml_dtypes
     if dtype == "bfloat16":
         wide = bits.astype(numpy.uint32) << numpy.uint32(16)
-        numbers: NDArray[Any] = wide.view(numpy.float32).astype(numpy.float64)
-        return numbers
-    if dtype.startswith("float8"):
+        return _widened(wide.view(numpy.float32))
+    if dtype in _FLOAT8_MANTISSA_BITS:
         decoded: NDArray[Any] = _float8_table(dtype)[bits]
         return decoded
     if dtype.startswith("complex"):
         return bits.astype(numpy.complex128)
-    return bits.astype(numpy.float64) if dtype.startswith("float") else bits
+    if not is_exact(dtype):
+        raise KmeterError(f"results of type {dtype} cannot be compared")
+    return bits
+
+
+def _widened(values: NDArray[Any]) -> NDArray[numpy.float64]:
+    """The same values in fp64; a signalling NaN is a NaN."""
+    with numpy.errstate(invalid="ignore"):
+        return values.astype(numpy.float64)
 
 
 @cache
 def _float8_table(dtype: str) -> NDArray[numpy.float64]:
     """The value of each of the 256 patterns, by the OCP 8-bit floating point specification."""
-    mantissa_bits = {"float8_e4m3fn": 3, "float8_e4m3": 3, "float8_e5m2": 2}[dtype]
+    mantissa_bits = _FLOAT8_MANTISSA_BITS[dtype]
     bias = 7 if mantissa_bits == 3 else 15
     table = numpy.empty(256)
     for pattern in range(256):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from kmeter.bench.arrays import POISON
 from kmeter.bench.compare import compare, typical
 from kmeter.bench.numbers import as_numbers, fineness
+from kmeter.errors import KmeterError
 
 RANDOM = np.random.default_rng(1)
 
@@ -126,6 +127,24 @@ def test_bfloat16_is_the_upper_half_of_float32() -> None:
     values = np.array([1.0, -2.5, np.inf, np.nan], np.float32)
     bits = (values.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     np.testing.assert_array_equal(as_numbers(bits, "bfloat16"), values)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_the_bits_mean_what_ml_dtypes_says(dtype: str) -> None:
+    """Every pattern, as bits and as the type itself where a package gives NumPy the type."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kind = np.dtype(getattr(ml_dtypes, dtype))
+    bits = np.arange(256**kind.itemsize, dtype=f"u{kind.itemsize}")
+    own = bits.view(kind)
+    with np.errstate(invalid="ignore"):
+        right = own.astype(np.float64)
+    np.testing.assert_array_equal(as_numbers(bits, dtype), right)
+    np.testing.assert_array_equal(as_numbers(own, dtype), right)
+
+
+def test_a_type_that_nobody_knows_is_told() -> None:
+    with pytest.raises(KmeterError, match="float8_e8m0fnu cannot be compared"):
+        as_numbers(np.zeros(3, np.uint8), "float8_e8m0fnu")
 
 
 @pytest.mark.parametrize(
