@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -17,18 +17,15 @@ from kmeter.bench.events import (
     Refused,
     event_of,
 )
+from kmeter.bench.referee import Referee
 from kmeter.bench.request import Request
 from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
 from kmeter.measure.process import WorkerProcess, WorkerRefusedError
 from kmeter.model.benchmark import Outcome, Row
-from kmeter.units import si
 
 TIMEOUT_S = 120.0
 MODULE = (sys.executable, "-m", "kmeter.bench.worker")
-_LAP_SLACK_S = 20e-6
-"""What a call may take beside its own time and its launch: the loop, a wait for the GPU."""
-_TIMES_TOO_LONG = 2.0
 
 
 @dataclass
@@ -144,40 +141,6 @@ def _signal_in_words(number: int) -> str:
         return "it was killed, perhaps because the host's memory was full"
     known = words.get(signal.Signals(number)) if number in set(signal.Signals) else None
     return known or f"signal {number}"
-
-
-class Referee:
-    """The parent's own clock beside the process's: no file can reach it.
-
-    The second fastest of several laps counts: in a slow one the process may have been kept from the
-    CPU, and in the fastest this one, when the lap began.
-    """
-
-    def __init__(self) -> None:
-        self._began_s = 0.0
-        self._laps_s: list[float] = []
-
-    def hear(self, lap: Lap, at_s: float) -> None:
-        """A mark of the process: calls begin, or that many of them have ended."""
-        if lap.calls == 0:
-            self._began_s = at_s
-        else:
-            self._laps_s.append((at_s - self._began_s) / lap.calls)
-
-    def judged(self, row: Row) -> Row:
-        """The row, wrong where its calls took far longer by this clock than it says."""
-        median_s = row.median_s
-        if not self._laps_s or median_s is None or row.outcome is not Outcome.OK:
-            return row
-        each_s = sorted(self._laps_s)[min(1, len(self._laps_s) - 1)]
-        explained = _TIMES_TOO_LONG * (median_s + (row.host_s or 0.0)) + _LAP_SLACK_S
-        if each_s <= explained:
-            return row
-        reason = (
-            f"a call takes {si(each_s, 's')} by another process's clock, not "
-            f"{si(median_s, 's')}: its work is done elsewhere, or the clock is wrong"
-        )
-        return replace(row, outcome=Outcome.WRONG, reason=reason)
 
 
 @dataclass

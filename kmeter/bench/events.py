@@ -49,6 +49,8 @@ class Lap(msgspec.Struct, tag="lap", frozen=True):
 
     label: str
     calls: int
+    seconds: float = 0.0
+    """How long they took by the process's own clock, waiting for them included."""
 
 
 class Finished(msgspec.Struct, tag="finished", frozen=True):

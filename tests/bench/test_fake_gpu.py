@@ -116,7 +116,7 @@ def test_a_call_that_waits_is_timed_and_told(bench: Bench) -> None:
     ("name", "status", "words"),
     [
         ("on_another_stream", "wrong", "no work was seen on its stream"),
-        ("half_on_another_stream", "wrong", "by another process's clock"),
+        ("half_on_another_stream", "wrong", "calls back to back take"),
         ("impossible", "impossible", "above DRAM's peak"),
         ("crashes", "crashed", "illegal memory access"),
         ("hangs", "hung", "said nothing for 5 s"),

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from running import MODULE, Run
 
-from kmeter.bench.client import Client, Referee
+from kmeter.bench.client import Client
 from kmeter.bench.collect import Collector
 from kmeter.bench.events import Lap
+from kmeter.bench.referee import Referee
 from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
 from kmeter.measure.process import WorkerRefusedError
@@ -49,7 +50,8 @@ def tricks() -> dict[str, Row]:
         ("cached-by-address", "where"),
         ("skips-after-the-first", "where"),
         ("skips-while-timed", "timed: "),
-        ("patched-engine", "by another process's clock"),
+        ("patched-engine", "calls back to back take"),
+        ("patched-everything", "its clock is wrong"),
     ],
 )
 def test_a_trick_is_wrong(tricks: dict[str, Row], name: str, words: str) -> None:
@@ -228,19 +230,32 @@ def test_arguments_that_hold_arrays_of_their_own_are_not_mixed(tmp_path: Path) -
 # ---- the referee ----------------------------------------------------------------------------
 
 
-def judged(median_s: float, each_s: float, host_s: float | None = None) -> Row:
+def judged(
+    median_s: float, laps_s: list[float], host_s: float | None = None, clock: float = 1.0
+) -> Row:
+    """A row after laps of 1000 calls; ``clock`` is how fast the process's own clock runs."""
     referee = Referee()
-    for delay_s in (1.0, 0.0, 1.0, -each_s * 9, 1.0):  # a late word makes a lap long, or short
+    for each_s in laps_s:
         referee.hear(Lap("x", 0), 5.0)
-        referee.hear(Lap("x", 10), 5.0 + 10 * each_s + delay_s)
+        referee.hear(Lap("x", 1000, 1000 * each_s * clock), 5.0 + 1000 * each_s)
     return referee.judged(Row("x", samples_s=(median_s,) * 9, engine="events", host_s=host_s))
 
 
-def test_the_referee_allows_for_launch_and_loop() -> None:
-    assert judged(2e-6, 14e-6, host_s=9e-6).outcome is Outcome.OK
-    assert judged(2e-6, 500e-6, host_s=9e-6).outcome is Outcome.WRONG
-    assert judged(1e-3, 1.5e-3).outcome is Outcome.OK
-    assert judged(1e-3, 2.5e-3).outcome is Outcome.WRONG
+def test_the_referee_allows_for_launch_loop_and_noise() -> None:
+    assert judged(2e-6, [14e-6], host_s=9e-6).outcome is Outcome.OK
+    assert judged(1e-3, [1.5e-3]).outcome is Outcome.OK
+    assert judged(1e-4, [16e-3, 5e-4, 1.1e-4, 9e-3]).outcome is Outcome.OK, "one lap was quiet"
+
+
+def test_the_referee_sees_work_that_no_lap_is_without() -> None:
+    assert judged(2e-6, [500e-6, 480e-6], host_s=9e-6).outcome is Outcome.WRONG
+    assert "back to back take 2.4 ms each" in judged(1e-3, [2.5e-3, 2.4e-3]).reason
+
+
+def test_the_referee_sees_a_slow_clock() -> None:
+    slow = judged(1e-5, [1e-4] * 5, clock=0.1)
+    assert slow.outcome is Outcome.WRONG
+    assert "took 500 ms by another" in slow.reason or "took 500 ms" in slow.reason
 
 
 # ---- ends -----------------------------------------------------------------------------------
