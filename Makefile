@@ -25,11 +25,14 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup ## what kmeter is for, on a machine without a GPU
-	@echo "No GPU is used here: the numbers below come from kmeter's catalogue of cards."
+	@echo "No GPU is used here: numbers of cards come from kmeter's catalogue."
 	@echo; echo '$$ kmeter gpus h100 h200 4090'; $(KMETER) gpus h100 h200 4090
 	@echo; echo '$$ kmeter occupancy --block 256 --regs 64 -d h100-sxm'
 	@$(KMETER) occupancy --block 256 --regs 64 -d h100-sxm
 	@echo; echo '$$ kmeter roofline -d h100-sxm --ai 0.33'; $(KMETER) roofline -d h100-sxm --ai 0.33
+	@echo; echo '$$ kmeter bench --init mine.py; kmeter bench mine.py   (NumPy, on this CPU)'
+	@folder=$$(mktemp -d); kmeter=$(abspath $(KMETER)); cd $$folder && $$kmeter bench --init mine.py && \
+	  $$kmeter bench mine.py; rm -r $$folder
 
 test: setup ## run the tests (no GPU needed)
 	@$(BIN)/python -m pytest -q -n auto
