@@ -47,6 +47,8 @@ class Judge:
         """Whether the kernel writes to what it also reads."""
         self._written: frozenset[int] = frozenset()
         """Arguments that the kernel writes and the reference does not need: they can be poisoned."""
+        self._spoilt: frozenset[int] = frozenset()
+        """Arguments that the reference writes and the kernel does not."""
         self.runs = 0
         self._largest, self._allowed, self._golden = 0.0, "", False
 
@@ -156,6 +158,7 @@ class Judge:
         fresh.given_to(self._case.benchmark.function, self._case.parameters)()
         self._settle()
         changed = frozenset(index for index, _ in self._changes(fresh, original))
+        self._spoilt = self._written_by_reference(original) - changed
         if not changed:
             return
         for index, item in enumerate(flattened(list(poisoned.values))):
@@ -165,6 +168,10 @@ class Judge:
         plain, again = self._wanted(original), self._wanted(poisoned)
         self.is_in_place = not _same_bytes(plain.values, again.values)
         self._written = frozenset() if self.is_in_place else changed
+
+    def _written_by_reference(self, original: Arguments) -> frozenset[int]:
+        own = self._wanted(original).arguments
+        return frozenset(index for index, _ in self._changes(own, original))
 
     # ---- comparing ------------------------------------------------------------------------
 
@@ -241,6 +248,10 @@ class Judge:
             self._timed = self._wanted(arguments)
             self._poison(arguments)
         return arguments
+
+    def for_reference(self, arguments: Arguments) -> Arguments:
+        """What the reference is timed with: the same, unless it would spoil the kernel's inputs."""
+        return _cloned(arguments) if self._spoilt else arguments
 
     def outputs_of(self, result: Any, arguments: Arguments) -> list[Any]:
         """The arrays that a call has its result in: those it returned, or the arguments it writes."""

@@ -174,7 +174,7 @@ class _Run:
         """What is timed in turns with the kernel: its reference and its rival, as far as they are."""
         calls = []
         if self._case.benchmark.ref is not None:
-            calls.append(Kept(self._bound(self._case.benchmark.ref, arguments)))
+            calls.append(Kept(self._bound_reference(self._case.benchmark.ref, arguments)))
         if self._rival is not None:
             calls.append(Kept(self._checked_rival(self._rival, arguments)))
         return calls
@@ -190,25 +190,31 @@ class _Run:
         if check is not None and not check.passed:
             raise KmeterError(f"the other file's is wrong: {check.reason}")
         own = judge.timed_arguments()
-        if same_values(own, arguments, self._bench.context_or_none()):
+        spoils = judge.is_in_place and not self._judge.is_in_place
+        if not spoils and same_values(own, arguments, self._bench.context_or_none()):
             own = arguments
         return own.given_to(rival.benchmark.function, rival.parameters)
 
     def _bound(self, function: Callable[..., Any], arguments: Arguments) -> Callable[[], object]:
         return arguments.given_to(function, self._case.parameters)
 
+    def _bound_reference(
+        self, reference: Callable[..., Any], arguments: Arguments
+    ) -> Callable[[], object]:
+        return self._bound(reference, self._judge.for_reference(arguments))
+
     # ---- timing ---------------------------------------------------------------------------
 
     def _chosen_clockwork(self, timer: str, row: Row, *, is_gpu_work: bool) -> Clockwork:
         if not is_gpu_work:
             return host_clockwork(self._bench, Kept(_nothing))
-        functions = [self._case.benchmark.function]
+        binds = [partial(self._bound, self._case.benchmark.function)]
         if self._case.benchmark.ref is not None:
-            functions.append(self._case.benchmark.ref)
+            binds.append(partial(self._bound_reference, self._case.benchmark.ref))
         if self._rival is not None:
-            functions.append(self._rival.benchmark.function)
+            binds.append(partial(self._bound, self._rival.benchmark.function))
         rotations = Rotations(
-            [partial(self._bound, function) for function in functions],
+            binds,
             self._case.arguments,
             row.bytes_per_call,
         )

@@ -88,6 +88,19 @@ def test_patched_clocks_change_nothing_and_are_named(tricks: dict[str, Row]) -> 
     assert any("replaces clocks" in note for note in patched.notes)
 
 
+# ---- honest kernels -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def honest() -> dict[str, Row]:
+    return rows_of(run_of("honest.py"))
+
+
+@pytest.mark.parametrize("name", ["reference-in-place", "reference-writes"])
+def test_an_honest_kernel_is_right(honest: dict[str, Row], name: str) -> None:
+    assert (honest[name].reason, honest[name].correct) == ("", True)
+
+
 # ---- mishaps --------------------------------------------------------------------------------
 
 
