@@ -144,6 +144,28 @@ def flattened(value: Any) -> Iterator[Any]:
         yield value
 
 
+def computes_later(result: Any) -> bool:
+    """Whether any part of a result may compute only when it is looked at."""
+    if isinstance(result, Mapping | tuple | list):
+        if not _is_plain(type(result)):
+            return True
+        items = result.values() if isinstance(result, Mapping) else result
+        return any(computes_later(item) for item in items)
+    return result is not None and is_lazy(result)
+
+
+def _is_plain(container: type) -> bool:
+    """Whether looking into a container runs none of the user's code."""
+    name = "values" if issubclass(container, Mapping) else "__iter__"
+    owner = next(base for base in container.__mro__ if name in vars(base))
+    return owner.__module__ in {"builtins", "collections"}
+
+
+def is_undone(value: Any) -> bool:
+    """Whether a result is work that somebody else has to begin: a generator, a coroutine."""
+    return hasattr(type(value), "__next__") or hasattr(type(value), "__await__")
+
+
 def is_lazy(value: Any) -> bool:
     """Whether a result is of a type that may compute only when it is looked at."""
     if view_is_possible(value):

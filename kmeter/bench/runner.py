@@ -139,7 +139,12 @@ class _Run:
             self._bench.context()
         self._bench.settle()
         row = self._counted(empty, probe)
-        is_lazy = any(arrays.is_lazy(item) for item in arrays.flattened(result))
+        is_lazy = arrays.computes_later(result)
+        undone = next(filter(arrays.is_undone, arrays.flattened(result)), None)
+        if undone is not None:
+            raise KmeterError(
+                f"it returns a {type(undone).__name__}, whose work is not done by then"
+            )
         del probe, result
         check = self._judge.before()
         if check is not None and not check.passed:
@@ -150,6 +155,7 @@ class _Run:
         with quiet():
             row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
         results = [call.result for call in calls]
+        self._remark_on_laziness(results[0], is_lazy=is_lazy)
         check = self._judge.after(results[0], results[1:], arguments, check)
         return self._judged(replace(row, check=check, notes=(*row.notes, *self._notes)))
 
@@ -167,8 +173,20 @@ class _Run:
         call = self._bound(self._case.benchmark.function, arguments)
         if is_lazy:
             call = _looked_at(call)
-            self._notes.append("its result is computed when it is looked at: that is in the time")
         return Kept(call)
+
+    def _remark_on_laziness(self, result: object, *, is_lazy: bool) -> None:
+        """Say what is in the time; raises KmeterError for work that escaped it."""
+        if arrays.computes_later(result) and not is_lazy:
+            raise KmeterError("its later results are computed only when they are looked at")
+        if not is_lazy:
+            return
+        blind = [item for item in arrays.flattened(result) if _cannot_be_looked_at(item)]
+        self._notes.append(
+            f"it returns a {type(blind[0]).__name__}: nobody can see whether its work is done by then"
+            if blind
+            else "its result is computed when it is looked at: that is in the time"
+        )
 
     def _others(self, arguments: Arguments) -> list[Kept]:
         """What is timed in turns with the kernel: its reference and its rival, as far as they are."""
@@ -395,6 +413,10 @@ def _looked_at(call: Callable[[], object]) -> Callable[[], object]:
         return result
 
     return looked
+
+
+def _cannot_be_looked_at(item: Any) -> bool:
+    return arrays.is_lazy(item) and not arrays.view_is_possible(item)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

@@ -1,12 +1,13 @@
 """Arrays of any framework, by what they offer; here NumPy's, and ones that only speak DLPack."""
 
-from typing import Any
+from collections import OrderedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from kmeter.bench import arrays
-from kmeter.bench.arrays import View, cloned, flattened, is_lazy, values_of, view_of
+from kmeter.bench.arrays import View, cloned, computes_later, flattened, is_lazy, values_of, view_of
 from kmeter.errors import KmeterError
 
 
@@ -140,6 +141,21 @@ def test_lazy_is_what_computes_when_it_is_looked_at() -> None:
     assert not is_lazy(ARRAY)
     assert not is_lazy(3.0)
     assert not is_lazy(np.float32(3))
+
+
+def test_a_container_with_its_own_way_to_be_read_may_compute_later() -> None:
+    class LazyList(list[Any]):
+        def __iter__(self) -> Any:
+            return iter([ARRAY])
+
+    class Pair(NamedTuple):
+        one: Any
+        other: Any
+
+    assert computes_later(LazyList())
+    assert computes_later((ARRAY, {"a": LazyList()}))
+    for plain in (None, Pair(ARRAY, 3.0), OrderedDict(a=ARRAY), [ARRAY, {"a": 1}]):
+        assert not computes_later(plain)
 
 
 def test_overlap() -> None:

@@ -72,8 +72,26 @@ def test_a_result_by_address_is_named(tmp_path: Path) -> None:
     assert "keeps results by the address of its inputs" in run_of(file).rows[0].reason
 
 
-def test_a_lazy_result_pays_for_its_work(tricks: dict[str, Row]) -> None:
-    lazy, honest = tricks["lazy"], tricks["honest"]
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lazy-later", "computed only when they are looked at"),
+        ("generator", "it returns a generator, whose work is not done by then"),
+        ("coroutine", "it returns a coroutine, whose work is not done by then"),
+    ],
+)
+def test_work_that_escapes_the_clock_fails(tricks: dict[str, Row], name: str, words: str) -> None:
+    assert tricks[name].outcome is Outcome.FAILED
+    assert words in tricks[name].reason
+
+
+def test_what_cannot_be_looked_at_is_named(tricks: dict[str, Row]) -> None:
+    assert "it returns a Promise: nobody can see" in tricks["promise"].notes[0]
+
+
+@pytest.mark.parametrize("name", ["lazy", "lazy-map"])
+def test_a_lazy_result_pays_for_its_work(tricks: dict[str, Row], name: str) -> None:
+    lazy, honest = tricks[name], tricks["honest"]
     assert lazy.median_s is not None
     assert honest.median_s is not None
     assert lazy.median_s > honest.median_s / 2

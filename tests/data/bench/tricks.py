@@ -64,6 +64,49 @@ def lazy(x):
     return Lazy(x)
 
 
+class LazyMap(dict):
+    """Computes when its values are taken."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def values(self):
+        return [slow_square(self.x)]
+
+
+@kmeter.benchmark("lazy-map", args=args, ref=slow_square)
+def lazy_map(x):
+    return LazyMap(x)
+
+
+_lazy_calls = []
+
+
+@kmeter.benchmark("lazy-later", args=args, ref=slow_square)
+def lazy_later(x):
+    _lazy_calls.append(1)
+    return Lazy(x) if len(_lazy_calls) > 1 else slow_square(x)
+
+
+@kmeter.benchmark("generator", args=args)
+def generator(x):
+    yield slow_square(x)
+
+
+@kmeter.benchmark("coroutine", args=args)
+async def coroutine(x):
+    return slow_square(x)
+
+
+class Promise:
+    """Says nothing of when it is done."""
+
+
+@kmeter.benchmark("promise", args=args)
+def promise(x):
+    return Promise()
+
+
 @kmeter.benchmark("honest", args=args, ref=slow_square)
 def honest(x):
     return slow_square(x)
