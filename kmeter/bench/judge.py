@@ -264,7 +264,8 @@ class Judge:
     def after(
         self, last: Any, others: Sequence[Any], given: Arguments, check: Check | None
     ) -> Check | None:
-        """The check once more: the last timed call's own result, and one call of fresh inputs.
+        """The check once more: the last timed call's own result, that call with what it returned
+        poisoned, and one call of fresh inputs.
 
         ``others`` are the last results of what was timed in turns with it: they are poisoned, too.
         """
@@ -273,15 +274,38 @@ class Judge:
         reason = ""
         if not self.is_in_place:
             reason = self._compared(last, given, self._timed)
-            if reason:
-                reason = f"while it was timed: {reason}"
-        if not reason:
-            self._returned += [*flattened(last), *flattened(list(others))]
+        self._returned += [*flattened(last), *flattened(list(others))]
+        reason = reason or self._once_more(given, self._timed)
+        if reason:
+            reason = f"while it was timed: {reason}"
+        else:
             fresh = self._fresh(_AFTER_SEED)
             reason = self._trial(fresh, fresh)
             if reason:
                 reason = f"after it was timed: {reason}"
         return self._check(reason)
+
+    def _once_more(self, given: Arguments, timed: Wanted) -> str:
+        """Make the timed call again, its inputs as they were: one that gives out what it kept, or
+        that stopped working in place, is found.
+        """
+        if self.is_in_place and not self._restored(given, timed.original):
+            return ""
+        self._poison(given)
+        result = given.given_to(self._case.benchmark.function, self._case.parameters)()
+        self._settle()
+        return self._compared(result, given, timed)
+
+    def _restored(self, given: Arguments, original: Arguments) -> bool:
+        """Whether every array has its first values again."""
+        pairs = zip(flattened(list(given.values)), flattened(list(original.values)), strict=True)
+        restored = [
+            arrays.overwrite(to, was, self._context())
+            for to, was in pairs
+            if arrays.view_of(to) is not None
+        ]
+        self._settle()
+        return all(restored)
 
 
 def _cloned(arguments: Arguments) -> Arguments:

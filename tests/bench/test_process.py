@@ -48,6 +48,8 @@ def tricks() -> dict[str, Row]:
         ("cached-by-address", "where"),
         ("skips-after-the-first", "where"),
         ("skips-while-timed", "timed: "),
+        ("cached-by-fingerprint", "timed: "),
+        ("stops-in-place", "timed: "),
         ("patched-engine", "by another process's clock"),
     ],
 )

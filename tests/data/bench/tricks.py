@@ -49,6 +49,28 @@ def skips_while_timed(x):
     return np.empty_like(x)
 
 
+_by_fingerprint = {}
+
+
+@kmeter.benchmark("cached-by-fingerprint", args=args, ref=np.square)
+def cached_by_fingerprint(x):
+    key = x.ctypes.data, x[0]
+    if key not in _by_fingerprint:
+        _by_fingerprint[key] = np.square(x)
+    return _by_fingerprint[key]
+
+
+_tries_by_address = {}
+
+
+@kmeter.benchmark("stops-in-place", args=args, ref=np.square)
+def stops_in_place(x):
+    key = x.ctypes.data
+    _tries_by_address[key] = _tries_by_address.get(key, 0) + 1
+    if _tries_by_address[key] < 4:
+        np.square(x, out=x)
+
+
 class Lazy:
     """Computes when it is looked at."""
 
