@@ -30,7 +30,8 @@ class Wanted(NamedTuple):
     """As the reference left them."""
     original: Arguments
     """As they were."""
-    was_returned: bool
+    places: tuple[int, ...] = ()
+    """The arguments that it wrote the values to; none where it returned them."""
 
 
 class Judge:
@@ -132,13 +133,10 @@ class Judge:
         if returned:
             values = [values_of(item, self._context()) for item in returned]
             self._returned += returned  # kept, so that its memory is not what the kernel is given
-        else:
-            values = [values_of(item, self._context()) for item in self._changed(own, original)]
-        return Wanted(values, own, original, was_returned=bool(returned))
-
-    def _changed(self, arguments: Arguments, original: Arguments) -> list[Any]:
-        """The arrays among the arguments that were written to."""
-        return [item for _, item in self._changes(arguments, original)]
+            return Wanted(values, own, original)
+        changes = list(self._changes(own, original))
+        values = [values_of(item, self._context()) for _, item in changes]
+        return Wanted(values, own, original, tuple(index for index, _ in changes))
 
     def _changes(self, arguments: Arguments, original: Arguments) -> Iterator[tuple[int, Any]]:
         pairs = zip(
@@ -179,11 +177,13 @@ class Judge:
         self.runs += 1
         returned = [item for item in flattened(result) if not isinstance(item, str)]
         self._returned += returned
-        found = returned or self._outputs(given, wanted.original)
         if not wanted.values:
             return "the reference neither returns nor writes anything"
+        if returned and not self._is_status(returned, given, wanted):
+            found, what = returned, "returns"
+        else:
+            found, what = self._outputs(given, wanted), "writes"
         if len(found) != len(wanted.values):
-            what = "returns" if returned else "writes"
             return f"it {what} {len(found)} arrays, the reference gives {len(wanted.values)}"
         for item, right in zip(found, wanted.values, strict=True):
             reason = self._compared_one(values_of(item, self._context()), right, wanted)
@@ -191,10 +191,52 @@ class Judge:
                 return reason
         return ""
 
-    def _outputs(self, given: Arguments, original: Arguments) -> list[Any]:
+    def _is_status(self, returned: list[Any], given: Arguments, wanted: Wanted) -> bool:
+        """Whether bare numbers are returned beside a result that is written, as the reference's is."""
+        if not wanted.places or any(arrays.view_of(item) is not None for item in returned):
+            return False
+        return self._written_by(given, wanted.original).issuperset(wanted.places)
+
+    def _written_by(self, given: Arguments, original: Arguments) -> set[int]:
         """The arguments that hold a result: known to, or seen to have changed."""
-        changed = {index for index, _ in self._changes(given, original)} | self._written
-        return [item for n, item in enumerate(flattened(list(given.values))) if n in changed]
+        return {index for index, _ in self._changes(given, original)} | self._written
+
+    def _outputs(self, given: Arguments, wanted: Wanted) -> list[Any]:
+        """The arguments that hold a result; workspaces are left out."""
+        written = sorted(self._written_by(given, wanted.original))
+        items = list(flattened(list(given.values)))
+        found = [(index, items[index]) for index in written]
+        if len(found) > len(wanted.values):
+            results = self._without_workspaces(found, wanted)
+            others = set(written) - {index for index, _ in results}
+            if not self._are_needed(others, wanted):
+                found = results
+        return [item for _, item in found]
+
+    def _without_workspaces(
+        self, written: list[tuple[int, Any]], wanted: Wanted
+    ) -> list[tuple[int, Any]]:
+        """The written arguments that the reference writes, or those with what it returned."""
+        if wanted.places:
+            return [(index, item) for index, item in written if index in wanted.places]
+        found, rest = [], iter(written)
+        for right in wanted.values:
+            found += next(([pair] for pair in rest if self._is_like(pair[1], right)), [])
+        return found
+
+    def _is_like(self, item: Any, right: Values) -> bool:
+        benchmark = self._case.benchmark
+        got = values_of(item, self._context())
+        return not compare(got, right, benchmark.tolerance, benchmark.unit).reason
+
+    def _are_needed(self, places: set[int], wanted: Wanted) -> bool:
+        """Whether the reference reads any of these arguments."""
+        poisoned = _cloned(wanted.original)
+        for index, item in enumerate(flattened(list(poisoned.values))):
+            if index in places:
+                arrays.poison(item, self._context())
+        self._settle()
+        return not _same_bytes(self._wanted(poisoned).values, wanted.values)
 
     def _compared_one(self, got: Values, right: Values, wanted: Wanted) -> str:
         benchmark = self._case.benchmark

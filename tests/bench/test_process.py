@@ -50,6 +50,7 @@ def tricks() -> dict[str, Row]:
         ("skips-while-timed", "timed: "),
         ("cached-by-fingerprint", "timed: "),
         ("stops-in-place", "timed: "),
+        ("ruins-its-input", "it writes 2 arrays, the reference gives 1"),
         ("patched-engine", "by another process's clock"),
     ],
 )
@@ -116,7 +117,10 @@ def honest() -> dict[str, Row]:
     return rows_of(run_of("honest.py"))
 
 
-@pytest.mark.parametrize("name", ["reference-in-place", "reference-writes"])
+@pytest.mark.parametrize(
+    "name",
+    ["reference-in-place", "reference-writes", "workspace", "workspace-returned", "status"],
+)
 def test_an_honest_kernel_is_right(honest: dict[str, Row], name: str) -> None:
     assert (honest[name].reason, honest[name].correct) == ("", True)
 

@@ -28,3 +28,28 @@ def beside_one_in_place(x):
 @kmeter.benchmark("reference-writes", args=one, ref=double_in_place)
 def beside_one_that_writes(x):
     return x + x
+
+
+def with_workspace():
+    return np.random.rand(N), np.zeros(N), np.zeros(N)
+
+
+def write_to_out(x, work, out):
+    out[:] = 2 * x + 1
+
+
+@kmeter.benchmark("workspace", args=with_workspace, ref=write_to_out)
+def uses_a_workspace(x, work, out):
+    np.multiply(x, 2, out=work)
+    np.add(work, 1, out=out)
+
+
+@kmeter.benchmark("workspace-returned", args=with_workspace, ref=lambda x, work, out: 2 * x + 1)
+def uses_a_workspace_beside_one_that_returns(x, work, out):
+    uses_a_workspace(x, work, out)
+
+
+@kmeter.benchmark("status", args=with_workspace, ref=write_to_out)
+def returns_a_status(x, work, out):
+    write_to_out(x, work, out)
+    return 0

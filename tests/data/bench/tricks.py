@@ -71,6 +71,16 @@ def stops_in_place(x):
         np.square(x, out=x)
 
 
+def double_into(x, out):
+    out[:] = 2 * x
+
+
+@kmeter.benchmark("ruins-its-input", args=lambda: (*args(), np.zeros(N)), ref=double_into)
+def ruins_its_input(x, out):
+    x *= 2
+    out[:] = x
+
+
 class Lazy:
     """Computes when it is looked at."""
 
