@@ -107,8 +107,13 @@ def history_folder() -> Path:
 def tagged_file(tag: str, run: BenchRun) -> Path:
     """Where a run of that tag goes; raises UsageError for what can be no folder's name."""
     moment = re.sub(r"[^0-9T]", "", run.started_at.partition("+")[0])
-    stem = re.sub(r"[^A-Za-z0-9._-]", "_", Path(run.environment.file).stem)
-    return history_folder() / checked_tag(tag) / f"{moment}-{stem}.json"
+    name = f"{moment}-{_stem(run.environment.file)}.json"
+    return history_folder() / checked_tag(tag) / name
+
+
+def _stem(file: str) -> str:
+    """What stands for a benchmark file in the names of its runs."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", Path(file).stem)
 
 
 def checked_tag(tag: str) -> str:
@@ -141,8 +146,8 @@ def baseline(name: str, file: str) -> BenchRun:
         return read_run(Path(name))
     known = tags()
     if name in known:
-        stem = f"-{Path(file).stem}.json"
-        own = [path for path in known[name] if path.name.endswith(stem)]
+        wanted = f"{_stem(file)}.json"
+        own = [path for path in known[name] if path.name.partition("-")[2] == wanted]
         if own:
             return read_run(own[-1])
         raise UsageError(f"no run of {file} is tagged {name}")
