@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kmeter.bench import arrays, frameworks
-from kmeter.bench.cases import Arguments, Case
+from kmeter.bench.cases import Arguments, Case, plain
 from kmeter.bench.clockwork import (
     Clockwork,
     Rotations,
@@ -63,15 +63,13 @@ def run_case(
     emit: Callable[[Event], None],
     path: Path,
 ) -> Ran:
-    """Try, time and judge one case, in turns with its rival; raises nothing but KeyboardInterrupt."""
+    """Try, time and judge one case, in turns with its rival; raises nothing."""
     empty = Row(case.name, plain(case.parameters), tags=case.benchmark.tags)
     start = _now()
     run = _Run(case, rival, settings, bench, sampler, emit)
     try:
         row, is_last, lacked_memory = run.timed(empty), False, False
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except BaseException as error:  # a KeyboardInterrupt, too: Ctrl-C reaches the parent alone
         lacked_memory = _is_out_of_memory(error)
         row = replace(empty, outcome=Outcome.FAILED, reason=_in_words(error, path))
         is_last = lacked_memory
@@ -382,14 +380,6 @@ class _Run:
             self._emit(
                 Note(self._case.label, "sampling", found.size, found.median, found.precision)
             )
-
-
-def plain(parameters: Any) -> dict[str, Any]:
-    """Parameters as JSON can hold them: numbers and text stay, others become their text."""
-    return {
-        key: value if isinstance(value, str | int | float | bool) else str(value)
-        for key, value in parameters.items()
-    }
 
 
 def replaced_clocks() -> bool:

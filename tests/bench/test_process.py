@@ -171,6 +171,12 @@ def test_every_row_stands_once_in_its_order(mishaps: dict[str, Row]) -> None:
         ("import no_such_thing\n", "user.py:1: it needs no_such_thing, which is not installed"),
         ("import kernelmeter as km\n", "import kmeter as km"),
         ("x = 1\n", "declares no benchmark"),
+        ("raise KeyboardInterrupt\n", "user.py:1: KeyboardInterrupt"),
+        ("raise ValueError('\\udcff\\x1b')\n", r"user.py:1: ValueError: \udcff\x1b"),
+        (
+            "class Mute(Exception):\n    def __str__(self): raise self\nraise Mute\n",
+            "user.py:3: Mute",
+        ),
         ("import sys\nsys.exit(4)\n", "user.py:2: it called sys.exit(4)"),
         ("import os\nos._exit(4)\n", "did not load: its process ended (exit code 4)"),
         (
@@ -188,6 +194,32 @@ def test_a_file_that_cannot_run_is_one_line(tmp_path: Path, text: str, words: st
     assert caught.value.exit_code == 2
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_declares_other_names_each_time(tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(
+        "import kmeter, os\n@kmeter.benchmark(f'k{os.getpid()}', args=lambda: ())\n"
+        "def f(): os._exit(1)\nkmeter.benchmark('other', args=lambda: ())(f)\n"
+    )
+    with pytest.raises(UsageError, match="other benchmarks each time"):
+        run_of(file)
+
+
+@pytest.mark.parametrize("name", ["\udcff.py", "x" * 5000])
+def test_a_name_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises((FileRefusedError, UsageError)):
+        run_of(name)
+
+
+def test_an_interrupt_of_the_kernels_own_costs_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(
+        "import kmeter\n@kmeter.benchmark(args=lambda: ())\ndef f(): raise KeyboardInterrupt\n"
+    )
+    row = run_of(file).rows[0]
+    assert row.outcome is Outcome.FAILED
+    assert "KeyboardInterrupt" in row.reason
 
 
 def test_a_file_that_never_loads(tmp_path: Path) -> None:
