@@ -73,7 +73,8 @@ class View(NamedTuple):
 
 def view_of(value: Any) -> View | None:
     """The memory of an array; None for what is no array, a number for example."""
-    if isinstance(value, numpy.generic):  # its interface points to a copy that is gone at once
+    # A NumPy number's interface points to a copy that is gone at once; objects' memory is pointers.
+    if isinstance(value, numpy.generic) or _holds_objects(value):
         return None
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
         return _of_torch(value)
@@ -87,6 +88,10 @@ def view_of(value: Any) -> View | None:
         found = dlpack_view(value)
         return View(*found, owner=value)
     return None
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and value.dtype.hasobject
 
 
 def _interface(value: Any, name: str) -> Mapping[str, Any] | None:
@@ -193,6 +198,10 @@ def values_of(value: Any, context: CudaContext | None) -> tuple[NDArray[Any], st
 
     Types that NumPy lacks come as their bits. Raises UnreadableError for what cannot be read.
     """
+    if _holds_objects(value):
+        raise UnreadableError("an array of Python objects cannot be compared")
+    if isinstance(value, numpy.ndarray) and (value.dtype.kind in "MmUS" or value.dtype.names):
+        return _as_bits(value), str(value.dtype)
     view = view_of(value)
     if view is None:
         if isinstance(value, int | float | complex | bool | numpy.generic):
@@ -203,6 +212,15 @@ def values_of(value: Any, context: CudaContext | None) -> tuple[NDArray[Any], st
             return array, array.dtype.name
         raise UnreadableError(f"a result of type {type(value).__name__} cannot be compared")
     return _read(view, context), view.dtype
+
+
+def _as_bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Moments as integers, texts and structures as their bytes: neither can be reckoned with."""
+    array = numpy.array(array, order="C", subok=False)
+    if array.dtype.kind in "Mm":
+        return array.astype(numpy.int64)
+    raw = numpy.frombuffer(array.tobytes(), numpy.uint8)
+    return raw.reshape((*array.shape, array.dtype.itemsize))
 
 
 def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
@@ -220,6 +238,8 @@ def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
         else:
             context.copy_to_host(target, view.pointer, view.span_bytes)
     kind = numpy.dtype(_storage(view))
+    if isinstance(view.owner, numpy.ndarray):  # it may hold numbers in the other order of bytes
+        kind = kind.newbyteorder(view.owner.dtype.byteorder)
     return numpy.ndarray(view.shape, kind, raw.data if view.span_bytes else b"", 0, view.strides)
 
 

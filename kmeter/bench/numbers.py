@@ -38,8 +38,8 @@ OF_UNIT: Mapping[str, str] = {
 
 
 def is_exact(dtype: str) -> bool:
-    """Whether results of this type are equal or wrong."""
-    return dtype.startswith(("int", "uint", "bool"))
+    """Whether results of this type are equal or wrong: integers, moments, texts, structures."""
+    return dtype.startswith(("int", "uint", "bool", "datetime", "timedelta", "<", ">", "|", "["))
 
 
 def fineness(dtype: str, unit: str | None = None) -> Fineness:

@@ -8,6 +8,7 @@ import pytest
 
 from kmeter.bench import arrays
 from kmeter.bench.arrays import View, cloned, computes_later, flattened, is_lazy, values_of, view_of
+from kmeter.bench.compare import compare
 from kmeter.errors import KmeterError
 
 
@@ -156,6 +157,34 @@ def test_a_container_with_its_own_way_to_be_read_may_compute_later() -> None:
     assert computes_later((ARRAY, {"a": LazyList()}))
     for plain in (None, Pair(ARRAY, 3.0), OrderedDict(a=ARRAY), [ARRAY, {"a": 1}]):
         assert not computes_later(plain)
+
+
+def test_numbers_in_the_other_order_of_bytes_are_read() -> None:
+    values, dtype = values_of(np.array([1.5, -2.0], ">f8"), None)
+    assert (values.tolist(), dtype) == ([1.5, -2.0], "float64")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.array(["\U0001f600"]), np.array(["\U0001f601"])),
+        (np.array([b"ab"]), np.array([b"ac"])),
+        (np.array(["2026-01-01"], "M8[s]"), np.array(["2026-01-02"], "M8[s]")),
+        (np.array([(1, 2.0)], "i4, f8"), np.array([(1, 3.0)], "i4, f8")),
+    ],
+)
+def test_what_is_no_number_is_equal_or_wrong(one: Any, other: Any) -> None:
+    assert compare(values_of(one, None), values_of(one.copy(), None)).reason == ""
+    assert "wrong" in compare(values_of(one, None), values_of(other, None)).reason
+
+
+def test_an_array_of_objects_is_left_alone() -> None:
+    objects = np.array([1, "x", None], dtype=object)
+    assert view_of(objects) is None
+    assert not arrays.poison(objects, None)
+    assert objects.tolist() == [1, "x", None]
+    with pytest.raises(KmeterError, match="Python objects"):
+        values_of(objects, None)
 
 
 def test_overlap() -> None:
