@@ -43,6 +43,9 @@ class Judge:
         """``settle`` waits for the GPU; ``context`` is asked where an array lies there."""
         self._case, self._context, self._settle = case, context, settle
         self._returned: list[Any] = []
+        self._lasting: list[arrays.View] = []
+        """Memory of the file's own that the reference returns, a table of it: never poisoned."""
+        self._returns_lasting = False
         self._timed: Wanted | None = None
         self.is_in_place = False
         """Whether the kernel writes to what it also reads."""
@@ -60,6 +63,7 @@ class Judge:
         if self._case.benchmark.ref is None:
             return None
         first = self._fresh(_SEEDS[0])
+        self._returns_lasting = self._returns_a_table(first)
         reason = self._trial(first, first)
         if not reason:
             self._find_outputs()
@@ -110,7 +114,7 @@ class Judge:
     def _poison(self, given: Arguments) -> None:
         """Overwrite what earlier calls returned, and arguments that are outputs alone."""
         context = self._context()
-        own = [view for item in flattened(list(given.values)) if (view := arrays.view_of(item))]
+        own = [*self._lasting, *_views(list(given.values))]
         for item in self._returned:
             view = arrays.view_of(item)
             if view is not None and not any(view.overlaps(other) for other in own):
@@ -132,6 +136,8 @@ class Judge:
         returned = list(flattened(result))
         if returned:
             values = [values_of(item, self._context()) for item in returned]
+            if self._returns_lasting:
+                self._lasting += _views(returned)
             self._returned += returned  # kept, so that its memory is not what the kernel is given
             return Wanted(values, own, original)
         changes = list(self._changes(own, original))
@@ -166,6 +172,36 @@ class Judge:
         plain, again = self._wanted(original), self._wanted(poisoned)
         self.is_in_place = not _same_bytes(plain.values, again.values)
         self._written = frozenset() if self.is_in_place else changed
+
+    def _returns_a_table(self, arguments: Arguments) -> bool:
+        """Whether the reference returns memory that lasts and that it does not write itself."""
+        reference = self._case.benchmark.ref
+        assert reference is not None
+
+        def call() -> list[Any]:
+            result = _cloned(arguments).given_to(reference, self._case.parameters)()
+            self._settle()
+            return list(flattened(result))
+
+        one, other = call(), call()
+        if not any(a.overlaps(b) for a in _views(one) for b in _views(other)):
+            return False
+        kept = [cloned(item) for item in one]
+        poisoned = [
+            (item, copy)
+            for item, copy in zip(one, kept, strict=True)
+            if arrays.overwrite(item, copy, self._context())
+            and arrays.poison(item, self._context())
+        ]
+        call()
+        is_rewritten = [_same_bytes(*self._both(item, copy)) for item, copy in poisoned]
+        for item, copy in poisoned:
+            arrays.overwrite(item, copy, self._context())
+        self._settle()
+        return not all(is_rewritten) or not poisoned
+
+    def _both(self, one: Any, other: Any) -> tuple[list[Values], list[Values]]:
+        return [values_of(one, self._context())], [values_of(other, self._context())]
 
     def _written_by_reference(self, original: Arguments) -> frozenset[int]:
         own = self._wanted(original).arguments
@@ -316,6 +352,8 @@ class Judge:
         reason = ""
         if not self.is_in_place:
             reason = self._compared(last, given, self._timed)
+        if self._returns_lasting and others:
+            self._lasting += _views(others[0])
         self._returned += [*flattened(last), *flattened(list(others))]
         reason = reason or self._once_more(given, self._timed)
         if reason:
@@ -348,6 +386,10 @@ class Judge:
         ]
         self._settle()
         return all(restored)
+
+
+def _views(result: Any) -> list[arrays.View]:
+    return [view for item in flattened(result) if (view := arrays.view_of(item))]
 
 
 def _cloned(arguments: Arguments) -> Arguments:

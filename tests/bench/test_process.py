@@ -51,6 +51,7 @@ def tricks() -> dict[str, Row]:
         ("cached-by-fingerprint", "timed: "),
         ("stops-in-place", "timed: "),
         ("ruins-its-input", "it writes 2 arrays, the reference gives 1"),
+        ("takes-the-references", "not written"),
         ("patched-engine", "by another process's clock"),
     ],
 )
@@ -119,7 +120,14 @@ def honest() -> dict[str, Row]:
 
 @pytest.mark.parametrize(
     "name",
-    ["reference-in-place", "reference-writes", "workspace", "workspace-returned", "status"],
+    [
+        "reference-in-place",
+        "reference-writes",
+        "workspace",
+        "workspace-returned",
+        "status",
+        "table",
+    ],
 )
 def test_an_honest_kernel_is_right(honest: dict[str, Row], name: str) -> None:
     assert (honest[name].reason, honest[name].correct) == ("", True)

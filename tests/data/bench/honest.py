@@ -53,3 +53,11 @@ def uses_a_workspace_beside_one_that_returns(x, work, out):
 def returns_a_status(x, work, out):
     write_to_out(x, work, out)
     return 0
+
+
+TABLE = np.arange(100)
+
+
+@kmeter.benchmark("table", args=lambda: (3,), ref=lambda n: TABLE[n : n + 10])
+def copies_of_a_table(n):
+    return TABLE[n : n + 10].copy()
