@@ -93,8 +93,10 @@ def view_of(value: Any) -> View | None:
 
 def _has_no_memory_of_its_own(value: Any) -> bool:
     """A NumPy number, whose interface points to a copy that is gone at once, or addresses of objects."""
-    if isinstance(value, numpy.generic):
-        return True
+    return isinstance(value, numpy.generic) or _holds_objects(value)
+
+
+def _holds_objects(value: Any) -> bool:
     return isinstance(value, numpy.ndarray) and value.dtype.hasobject
 
 
@@ -148,13 +150,39 @@ def _dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
 def flattened(value: Any) -> Iterator[Any]:
     """The arrays and numbers in a result: of tuples and lists in order, of dicts by their keys."""
     if isinstance(value, Mapping):
-        for key in sorted(value, key=str):
-            yield from flattened(value[key])
+        keys, items = list(value), list(value.values())
+        if len(keys) == len(items):  # one that computes its values may have no keys
+            pairs = sorted(zip(keys, items, strict=True), key=lambda pair: str(pair[0]))
+            items = [item for _, item in pairs]
+        for item in items:
+            yield from flattened(item)
     elif isinstance(value, tuple | list) and not hasattr(value, "__array_interface__"):
         for item in value:
             yield from flattened(item)
     elif value is not None:
         yield value
+
+
+def computes_later(result: Any) -> bool:
+    """Whether any part of a result may compute only when it is looked at."""
+    if isinstance(result, Mapping | tuple | list):
+        if not _is_plain(type(result)):
+            return True
+        items = result.values() if isinstance(result, Mapping) else result
+        return any(computes_later(item) for item in items)
+    return result is not None and is_lazy(result)
+
+
+def _is_plain(container: type) -> bool:
+    """Whether looking into a container runs none of the user's code."""
+    name = "values" if issubclass(container, Mapping) else "__iter__"
+    owner = next(base for base in container.__mro__ if name in vars(base))
+    return owner.__module__ in {"builtins", "collections"}
+
+
+def is_undone(value: Any) -> bool:
+    """Whether a result is work that somebody else has to begin: a generator, a coroutine."""
+    return hasattr(type(value), "__next__") or hasattr(type(value), "__await__")
 
 
 def is_lazy(value: Any) -> bool:
@@ -189,6 +217,12 @@ def values_of(value: Any, context: CudaContext | None) -> tuple[NDArray[Any], st
 
     Types that NumPy lacks come as their bits. Raises UnreadableError for what cannot be read.
     """
+    if _holds_objects(value):
+        raise UnreadableError("an array of Python objects cannot be compared")
+    if isinstance(value, numpy.ma.MaskedArray) and numpy.ma.is_masked(value):
+        raise UnreadableError("an array with masked elements cannot be compared")
+    if isinstance(value, numpy.ndarray) and (value.dtype.kind in "MmUS" or value.dtype.names):
+        return _as_bits(value), str(value.dtype)
     view = view_of(value)
     if view is None:
         if isinstance(value, int | float | complex | bool | numpy.generic):
@@ -199,6 +233,15 @@ def values_of(value: Any, context: CudaContext | None) -> tuple[NDArray[Any], st
             return array, array.dtype.name
         raise UnreadableError(f"a result of type {type(value).__name__} cannot be compared")
     return _read(view, context), view.dtype
+
+
+def _as_bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Moments as integers, texts and structures as their bytes: neither can be reckoned with."""
+    array = numpy.array(array, order="C", subok=False)
+    if array.dtype.kind in "Mm":
+        return array.astype(numpy.int64)
+    raw = numpy.frombuffer(array.tobytes(), numpy.uint8)
+    return raw.reshape((*array.shape, array.dtype.itemsize))
 
 
 def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
@@ -216,6 +259,8 @@ def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
         else:
             context.copy_to_host(target, view.pointer, view.span_bytes)
     kind = numpy.dtype(_storage(view))
+    if isinstance(view.owner, numpy.ndarray):  # it may hold numbers in the other order of bytes
+        kind = kind.newbyteorder(view.owner.dtype.byteorder)
     return numpy.ndarray(view.shape, kind, raw.data if view.span_bytes else b"", 0, view.strides)
 
 

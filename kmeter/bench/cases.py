@@ -1,14 +1,20 @@
 """A benchmark with one set of parameters: how sweeps unfold, and what each function receives."""
 
 import inspect
+import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
 from kmeter.bench.registry import Amount, Benchmark
 from kmeter.errors import UsageError
 from kmeter.model.benchmark import labelled
 from kmeter.units import quoted
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies, in its own words: another place in each process."""
 
 
 class Case(NamedTuple):
@@ -21,7 +27,7 @@ class Case(NamedTuple):
 
     @property
     def label(self) -> str:
-        return labelled(self.name, self.parameters)
+        return labelled(self.name, plain(self.parameters))
 
     def arguments(self) -> "Arguments":
         """Fresh ones of the benchmark's ``args``."""
@@ -119,7 +125,33 @@ def cases_of(benchmarks: Iterable[Benchmark]) -> list[Case]:
             Case(benchmark, dict(zip(benchmark.params, values, strict=True)), name)
             for values in product(*benchmark.params.values())
         ]
+    labels = [case.label for case in found]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two rows would be named {twice}", "Each value of a parameter once")
     return found
+
+
+def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them: numbers and text stay, others become their text."""
+    return {key: _plain_value(value) for key, value in parameters.items()}
+
+
+def _plain_value(value: Any) -> str | int | float | bool:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int | float | bool):
+        return value
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, type | FunctionType | BuiltinFunctionType):
+        return value.__name__
+    return printable(_ADDRESS.sub("", " ".join(str(value).split())))
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what would end a line or steer a terminal."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def chosen(
@@ -141,7 +173,7 @@ def chosen(
             raise UsageError(f"no benchmark has a parameter {quoted(key)}")
         missing = [text for text in wanted if not any(_same(text, value) for value in there)]
         if missing:
-            raise UsageError(f"{key} is never {missing[0]}", f"It is {', '.join(there)}")
+            raise UsageError(f"{key} is never {printable(missing[0])}", f"It is {', '.join(there)}")
     return [
         case
         for case in cases
@@ -159,7 +191,7 @@ def _is_meant(case: Case, name: str) -> bool:
 
 
 def _spelled(value: Any) -> str:
-    return str(value)
+    return str(_plain_value(value))
 
 
 def _same(text: str, value: str) -> bool:

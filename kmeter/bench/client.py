@@ -100,7 +100,11 @@ class Client:
             against=self.against,
         )
         extra = {} if self.visible_device is None else {"CUDA_VISIBLE_DEVICES": self.visible_device}
-        self._process = WorkerProcess(self.command, msgspec.json.encode(request), extra)
+        try:
+            encoded = msgspec.json.encode(request)
+        except UnicodeEncodeError:
+            raise UsageError("a name that is no UTF-8 cannot be used") from None
+        self._process = WorkerProcess(self.command, encoded, extra)
         for line in self._process.lines(self.timeout_s):
             try:
                 yield event_of(line)
@@ -172,6 +176,8 @@ class _Progress:
             if self.cases is None:
                 self.cases = {case.label: case for case in event.cases}
                 return event
+            if self.cases.keys() != {case.label for case in event.cases}:
+                raise UsageError("the file declares other benchmarks each time that it is run")
         elif isinstance(event, Finished):
             return self._finished(event)
         else:

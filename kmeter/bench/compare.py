@@ -94,14 +94,25 @@ def allowance(
 def typical(values: NDArray[Any], dtype: str) -> float:
     """The median of the magnitudes that are neither 0 nor infinite; 0 where there are none."""
     step = max(1, values.size // _TYPICAL_OF)
-    sizes = numpy.abs(as_numbers(values[::step], dtype)).astype(numpy.float64)
+    sizes = _sizes(as_numbers(values[::step], dtype))
     sizes = sizes[(sizes > 0) & numpy.isfinite(sizes)]
     return float(numpy.median(sizes)) if sizes.size else 0.0
 
 
+def _sizes(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Their magnitudes in fp64."""
+    sizes: NDArray[Any] = numpy.abs(_reals(numbers)).astype(numpy.float64)
+    return sizes
+
+
+def _reals(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Integers and truth values as fp64: the difference of two integers may wrap."""
+    return numbers.astype(numpy.float64) if numbers.dtype.kind in "biu" else numbers
+
+
 def _zeros_would_pass(expected: NDArray[Any], dtype: str, allowed: Allowed) -> bool:
     step = max(1, expected.size // _TYPICAL_OF)
-    sizes = numpy.abs(as_numbers(expected[::step], dtype)).astype(numpy.float64)
+    sizes = _sizes(as_numbers(expected[::step], dtype))
     return bool(sizes.any() and (sizes <= allowed.absolute + allowed.relative * sizes).all())
 
 
@@ -120,9 +131,11 @@ def _portion(
     else:
         own, right = as_numbers(found, dtype), as_numbers(wanted, wanted_dtype)
         with numpy.errstate(all="ignore"):
-            errors = numpy.abs(own - right).astype(numpy.float64)
-            limit = allowed.absolute + allowed.relative * numpy.abs(right)
+            errors = _sizes(_reals(own) - _reals(right))
+            limit = allowed.absolute + allowed.relative * _sizes(right)
             same = (own == right) | (numpy.isnan(own) & numpy.isnan(right))
+            if found.itemsize > 1:  # a NaN of one byte may well be the poison's own
+                same &= ~(_poisoned(found) & ~_poisoned(wanted))
             bad = ~(same | (numpy.isfinite(right) & (errors <= limit)))
     finite = errors[numpy.isfinite(errors)]
     largest = float(finite.max()) if finite.size else 0.0

@@ -30,6 +30,8 @@ class Wanted(NamedTuple):
     """As the reference left them."""
     original: Arguments
     """As they were."""
+    places: tuple[int, ...] = ()
+    """The arguments that it wrote the values to; none where it returned them."""
 
 
 class Judge:
@@ -41,15 +43,19 @@ class Judge:
         """``settle`` waits for the GPU; ``context`` is asked where an array lies there."""
         self._case, self._context, self._settle = case, context, settle
         self._returned: list[Any] = []
-        """What the kernel returned so far, to be poisoned before its next call."""
-        self._right: list[Any] = []
+        self._lasting: list[arrays.View] = []
+        """Memory of the file's own that the reference returns, a table of it: never poisoned."""
+        self._returns_lasting = False
         self._timed: Wanted | None = None
+        self._unused = Arguments((), {})
+        """The first trial's arguments, which no kernel has seen."""
+        self._same_inputs = False
         self.is_in_place = False
         """Whether the kernel writes to what it also reads."""
-        self.reference_writes = False
-        """Whether the reference writes to its arguments."""
         self._written: frozenset[int] = frozenset()
         """Arguments that the kernel writes and the reference does not need: they can be poisoned."""
+        self._spoilt: frozenset[int] = frozenset()
+        """Arguments that the reference writes and the kernel does not."""
         self.runs = 0
         self._largest, self._allowed, self._golden = 0.0, "", False
 
@@ -60,6 +66,8 @@ class Judge:
         if self._case.benchmark.ref is None:
             return None
         first = self._fresh(_SEEDS[0])
+        self._unused = cloned_arguments(first)
+        self._returns_lasting = self._returns_a_table(first)
         reason = self._trial(first, first)
         if not reason:
             self._find_outputs()
@@ -67,6 +75,9 @@ class Judge:
             if reason:
                 break
             fresh = self._fresh(seed)
+            if replaces:
+                self._same_inputs = same_values(self._unused, fresh, self._context())
+                self._unused = Arguments((), {})
             given = self._replaced(first, fresh) if replaces else fresh
             reason = self._trial(fresh, given)
             if reason and given is not fresh and not self._trial(fresh, fresh):
@@ -81,6 +92,7 @@ class Judge:
             tolerance=self._allowed,
             runs=self.runs,
             golden=self._golden,
+            same_inputs=self._same_inputs,
         )
 
     def _fresh(self, seed: int) -> Arguments:
@@ -110,7 +122,7 @@ class Judge:
     def _poison(self, given: Arguments) -> None:
         """Overwrite what earlier calls returned, and arguments that are outputs alone."""
         context = self._context()
-        own = [view for item in flattened(list(given.values)) if (view := arrays.view_of(item))]
+        own = [*self._lasting, *_views(list(given.values))]
         for item in self._returned:
             view = arrays.view_of(item)
             if view is not None and not any(view.overlaps(other) for other in own):
@@ -129,20 +141,16 @@ class Judge:
         original, own = cloned_arguments(arguments), cloned_arguments(arguments)
         result = own.given_to(reference, self._case.parameters)()
         self._settle()
-        returned, changed = list(flattened(result)), self._changed(own, original)
-        self.reference_writes |= bool(changed)
+        returned = list(flattened(result))
         if returned:
             values = [values_of(item, self._context()) for item in returned]
-        else:
-            values = [values_of(item, self._context()) for item in changed]
-        # Kept, so that its memory is not what the kernel is given; not poisoned: a reference may
-        # well return an array that it has kept itself.
-        self._right = returned
-        return Wanted(values, own, original)
-
-    def _changed(self, arguments: Arguments, original: Arguments) -> list[Any]:
-        """The arrays among the arguments that were written to."""
-        return [item for _, item in self._changes(arguments, original)]
+            if self._returns_lasting:
+                self._lasting += _views(returned)
+            self._returned += returned  # kept, so that its memory is not what the kernel is given
+            return Wanted(values, own, original)
+        changes = list(self._changes(own, original))
+        values = [values_of(item, self._context()) for _, item in changes]
+        return Wanted(values, own, original, tuple(index for index, _ in changes))
 
     def _changes(self, arguments: Arguments, original: Arguments) -> Iterator[tuple[int, Any]]:
         pairs = zip(
@@ -163,6 +171,7 @@ class Judge:
         fresh.given_to(self._case.benchmark.function, self._case.parameters)()
         self._settle()
         changed = frozenset(index for index, _ in self._changes(fresh, original))
+        self._spoilt = self._written_by_reference(original) - changed
         if not changed:
             return
         for index, item in enumerate(flattened(list(poisoned.values))):
@@ -173,17 +182,53 @@ class Judge:
         self.is_in_place = not _same_bytes(plain.values, again.values)
         self._written = frozenset() if self.is_in_place else changed
 
+    def _returns_a_table(self, arguments: Arguments) -> bool:
+        """Whether the reference returns memory that lasts and that it does not write itself."""
+        reference = self._case.benchmark.ref
+        assert reference is not None
+
+        def call() -> list[Any]:
+            result = cloned_arguments(arguments).given_to(reference, self._case.parameters)()
+            self._settle()
+            return list(flattened(result))
+
+        one, other = call(), call()
+        if not any(a.overlaps(b) for a in _views(one) for b in _views(other)):
+            return False
+        kept = [cloned(item) for item in one]
+        poisoned = [
+            (item, copy)
+            for item, copy in zip(one, kept, strict=True)
+            if arrays.overwrite(item, copy, self._context())
+            and arrays.poison(item, self._context())
+        ]
+        call()
+        is_rewritten = [_same_bytes(*self._both(item, copy)) for item, copy in poisoned]
+        for item, copy in poisoned:
+            arrays.overwrite(item, copy, self._context())
+        self._settle()
+        return not all(is_rewritten) or not poisoned
+
+    def _both(self, one: Any, other: Any) -> tuple[list[Values], list[Values]]:
+        return [values_of(one, self._context())], [values_of(other, self._context())]
+
+    def _written_by_reference(self, original: Arguments) -> frozenset[int]:
+        own = self._wanted(original).arguments
+        return frozenset(index for index, _ in self._changes(own, original))
+
     # ---- comparing ------------------------------------------------------------------------
 
     def _compared(self, result: Any, given: Arguments, wanted: Wanted) -> str:
         self.runs += 1
         returned = [item for item in flattened(result) if not isinstance(item, str)]
         self._returned += returned
-        found = returned or self._outputs(given, wanted.original)
         if not wanted.values:
             return "the reference neither returns nor writes anything"
+        if returned and not self._is_status(returned, given, wanted):
+            found, what = returned, "returns"
+        else:
+            found, what = self._outputs(given, wanted), "writes"
         if len(found) != len(wanted.values):
-            what = "returns" if returned else "writes"
             return f"it {what} {len(found)} arrays, the reference gives {len(wanted.values)}"
         for item, right in zip(found, wanted.values, strict=True):
             reason = self._compared_one(values_of(item, self._context()), right, wanted)
@@ -191,10 +236,52 @@ class Judge:
                 return reason
         return ""
 
-    def _outputs(self, given: Arguments, original: Arguments) -> list[Any]:
+    def _is_status(self, returned: list[Any], given: Arguments, wanted: Wanted) -> bool:
+        """Whether bare numbers are returned beside a result that is written, as the reference's is."""
+        if not wanted.places or any(arrays.view_of(item) is not None for item in returned):
+            return False
+        return self._written_by(given, wanted.original).issuperset(wanted.places)
+
+    def _written_by(self, given: Arguments, original: Arguments) -> set[int]:
         """The arguments that hold a result: known to, or seen to have changed."""
-        changed = {index for index, _ in self._changes(given, original)} | self._written
-        return [item for n, item in enumerate(flattened(list(given.values))) if n in changed]
+        return {index for index, _ in self._changes(given, original)} | self._written
+
+    def _outputs(self, given: Arguments, wanted: Wanted) -> list[Any]:
+        """The arguments that hold a result; workspaces are left out."""
+        written = sorted(self._written_by(given, wanted.original))
+        items = list(flattened(list(given.values)))
+        found = [(index, items[index]) for index in written]
+        if len(found) > len(wanted.values):
+            results = self._without_workspaces(found, wanted)
+            others = set(written) - {index for index, _ in results}
+            if not self._are_needed(others, wanted):
+                found = results
+        return [item for _, item in found]
+
+    def _without_workspaces(
+        self, written: list[tuple[int, Any]], wanted: Wanted
+    ) -> list[tuple[int, Any]]:
+        """The written arguments that the reference writes, or those with what it returned."""
+        if wanted.places:
+            return [(index, item) for index, item in written if index in wanted.places]
+        found, rest = [], iter(written)
+        for right in wanted.values:
+            found += next(([pair] for pair in rest if self._is_like(pair[1], right)), [])
+        return found
+
+    def _is_like(self, item: Any, right: Values) -> bool:
+        benchmark = self._case.benchmark
+        got = values_of(item, self._context())
+        return not compare(got, right, benchmark.tolerance, benchmark.unit).reason
+
+    def _are_needed(self, places: set[int], wanted: Wanted) -> bool:
+        """Whether the reference reads any of these arguments."""
+        poisoned = cloned_arguments(wanted.original)
+        for index, item in enumerate(flattened(list(poisoned.values))):
+            if index in places:
+                arrays.poison(item, self._context())
+        self._settle()
+        return not _same_bytes(self._wanted(poisoned).values, wanted.values)
 
     def _compared_one(self, got: Values, right: Values, wanted: Wanted) -> str:
         benchmark = self._case.benchmark
@@ -249,6 +336,10 @@ class Judge:
             self._poison(arguments)
         return arguments
 
+    def for_reference(self, arguments: Arguments) -> Arguments:
+        """What the reference is timed with: the same, unless it would spoil the kernel's inputs."""
+        return cloned_arguments(arguments) if self._spoilt else arguments
+
     def outputs_of(self, result: Any, arguments: Arguments) -> list[Any]:
         """The arrays that a call has its result in: those it returned, or the arguments it writes."""
         returned = list(flattened(result))
@@ -257,22 +348,57 @@ class Judge:
         items = list(flattened(list(arguments.values)))
         return [items[index] for index in sorted(self._written)]
 
-    def after(self, last: Any, given: Arguments, check: Check | None) -> Check | None:
-        """The check once more: the last timed call's own result, and one call of fresh inputs."""
+    def after(
+        self, last: Any, others: Sequence[Any], given: Arguments, check: Check | None
+    ) -> Check | None:
+        """The check once more: the last timed call's own result, that call with what it returned
+        poisoned, and one call of fresh inputs.
+
+        ``others`` are the last results of what was timed in turns with it: they are poisoned, too.
+        """
         if check is None or not check.passed or self._timed is None:
             return check
         reason = ""
         if not self.is_in_place:
             reason = self._compared(last, given, self._timed)
-            if reason:
-                reason = f"while it was timed: {reason}"
-        if not reason:
-            self._returned += flattened(last)
+        if self._returns_lasting and others:
+            self._lasting += _views(others[0])
+        self._returned += [*flattened(last), *flattened(list(others))]
+        reason = reason or self._once_more(given, self._timed)
+        if reason:
+            reason = f"while it was timed: {reason}"
+        else:
             fresh = self._fresh(_AFTER_SEED)
             reason = self._trial(fresh, fresh)
             if reason:
                 reason = f"after it was timed: {reason}"
         return self._check(reason)
+
+    def _once_more(self, given: Arguments, timed: Wanted) -> str:
+        """Make the timed call again, its inputs as they were: one that gives out what it kept, or
+        that stopped working in place, is found.
+        """
+        if self.is_in_place and not self._restored(given, timed.original):
+            return ""
+        self._poison(given)
+        result = given.given_to(self._case.benchmark.function, self._case.parameters)()
+        self._settle()
+        return self._compared(result, given, timed)
+
+    def _restored(self, given: Arguments, original: Arguments) -> bool:
+        """Whether every array has its first values again."""
+        pairs = zip(flattened(list(given.values)), flattened(list(original.values)), strict=True)
+        restored = [
+            arrays.overwrite(to, was, self._context())
+            for to, was in pairs
+            if arrays.view_of(to) is not None
+        ]
+        self._settle()
+        return all(restored)
+
+
+def _views(result: Any) -> list[arrays.View]:
+    return [view for item in flattened(result) if (view := arrays.view_of(item))]
 
 
 def cloned_arguments(arguments: Arguments) -> Arguments:

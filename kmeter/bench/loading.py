@@ -5,6 +5,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from kmeter.bench.cases import printable
 from kmeter.bench.registry import REGISTRY, Benchmark
 from kmeter.errors import KmeterError, UsageError
 
@@ -21,7 +22,7 @@ class UserFileError(UsageError):
 
 def load(path: Path) -> list[Benchmark]:
     """The benchmarks that a file declares, in order; raises UserFileError where it cannot be run."""
-    if not path.is_file():
+    if not _is_file(path):
         raise UsageError(f"there is no file {path}", "kmeter bench --init FILE writes a first one")
     REGISTRY.clear()
     name = f"kmeter_file_{path.stem}_{len(_loaded)}"
@@ -35,15 +36,20 @@ def load(path: Path) -> list[Benchmark]:
     sys.argv = [str(path)]
     try:
         spec.loader.exec_module(module)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except BaseException as error:  # a KeyboardInterrupt, too: Ctrl-C reaches the parent alone
         raise UserFileError(told(error, path)) from error
     if not REGISTRY:
         raise UsageError(
             f"{path} declares no benchmark", "Decorate a function with @kmeter.benchmark(args=...)"
         )
     return list(REGISTRY)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long
+        return False
 
 
 def told(error: BaseException, path: Path) -> str:
@@ -56,8 +62,16 @@ def told(error: BaseException, path: Path) -> str:
         return f"{where}: it called sys.exit({'' if error.code is None else repr(error.code)})"
     if isinstance(error, KmeterError):
         return f"{where}: {error}"
-    words = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    words = next((line.strip() for line in _text_of(error).splitlines() if line.strip()), "")
+    words = printable(words)
     return f"{where}: {type(error).__name__}" + (f": {words[:300]}" if words else "")
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the user's own exception, whose words raise another
+        return ""
 
 
 def place_of(error: BaseException, path: Path) -> str:

@@ -40,11 +40,14 @@ OF_UNIT: Mapping[str, str] = {
 
 
 _FLOAT8_MANTISSA_BITS = {"float8_e4m3fn": 3, "float8_e4m3": 3, "float8_e5m2": 2}
-_EXACT = ("int", "uint", "bool", "str", "bytes", "datetime64", "timedelta64", "void")
+_EXACT = (
+    "int", "uint", "bool", "str", "bytes", "datetime64", "timedelta64", "void", "<", ">", "|", "[",
+)  # fmt: skip
+"""How the names of such types begin, NumPy's spelling of texts and structures among them."""
 
 
 def is_exact(dtype: str) -> bool:
-    """Whether results of this type are equal or wrong."""
+    """Whether results of this type are equal or wrong: integers, moments, texts, structures."""
     return dtype.startswith(_EXACT)
 
 

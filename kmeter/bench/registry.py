@@ -91,6 +91,11 @@ def benchmark(
     if timer not in TIMERS:
         raise UsageError(f"timer is one of {', '.join(TIMERS)}, not {timer!r}")
 
+    tags = (tags,) if isinstance(tags, str) else tuple(tags)
+    words = (name, *tags, *(params or {}))
+    if any(isinstance(word, str) and not word.isprintable() for word in words):
+        raise UsageError("names, tags and parameters are printable text of one line")
+
     def declare(function: Function) -> Function:
         if not callable(function):
             raise UsageError(f"@benchmark is for a function, not {type(function).__name__}")
@@ -110,7 +115,7 @@ def benchmark(
                 tolerance=_tolerance(tolerance),
                 timer=timer,
                 stream=stream,
-                tags=(tags,) if isinstance(tags, str) else tuple(tags),
+                tags=tags,
             )
         )
         return function

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kmeter.bench import frameworks
-from kmeter.bench.cases import Case
+from kmeter.bench.cases import Case, plain
 from kmeter.bench.events import Event
 from kmeter.bench.loading import told
 from kmeter.bench.settings import Settings
@@ -38,15 +38,13 @@ def run_case(
     emit: Callable[[Event], None],
     path: Path,
 ) -> Ran:
-    """Try, time and judge one case, in turns with its rival; raises nothing but KeyboardInterrupt."""
+    """Try, time and judge one case, in turns with its rival; raises nothing."""
     empty = Row(case.name, plain(case.parameters), tags=case.benchmark.tags)
     start = _now()
     run = Trial(case, rival, settings, bench, sampler, emit)
     try:
         row, is_last, lacked_memory = run.timed(empty), False, False
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except BaseException as error:  # a KeyboardInterrupt, too: Ctrl-C reaches the parent alone
         lacked_memory = is_out_of_memory(error)
         row = replace(empty, outcome=Outcome.FAILED, reason=_in_words(error, path))
         is_last = lacked_memory
@@ -58,14 +56,6 @@ def run_case(
     elif not is_last:
         frameworks.free_memory()
     return Ran(replace(row, seconds=_now() - start), is_last, lacked_memory)
-
-
-def plain(parameters: Any) -> dict[str, Any]:
-    """Parameters as JSON can hold them: numbers and text stay, others become their text."""
-    return {
-        key: value if isinstance(value, str | int | float | bool) else str(value)
-        for key, value in parameters.items()
-    }
 
 
 def _in_words(error: BaseException, path: Path) -> str:

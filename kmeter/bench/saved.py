@@ -107,13 +107,16 @@ def history_folder() -> Path:
 def tagged_file(tag: str, run: BenchRun) -> Path:
     """Where a run of that tag goes; raises UsageError for what can be no folder's name."""
     moment = re.sub(r"[^0-9T]", "", run.started_at.partition("+")[0])
-    return (
-        history_folder() / checked_tag(tag) / f"{moment}-{_plain_stem(run.environment.file)}.json"
-    )
+    folder, name = history_folder() / checked_tag(tag), _stem(run.environment.file)
+    path = folder / f"{moment}-{name}.json"
+    while path.exists():  # another run of the same second
+        moment += "b"
+        path = folder / f"{moment}-{name}.json"
+    return path
 
 
-def _plain_stem(file: str) -> str:
-    """A file's name without its ending, in signs that every file system takes."""
+def _stem(file: str) -> str:
+    """What stands for a benchmark file in the names of its runs."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", Path(file).stem)
 
 
@@ -147,8 +150,8 @@ def baseline(name: str, file: str) -> BenchRun:
         return read_run(Path(name))
     known = tags()
     if name in known:
-        stem = f"-{_plain_stem(file)}.json"
-        own = [path for path in known[name] if not file or path.name.endswith(stem)]
+        wanted = f"{_stem(file)}.json"
+        own = [p for p in known[name] if not file or p.name.partition("-")[2] == wanted]
         if own:
             return read_run(own[-1])
         raise UsageError(f"no run of {file} is tagged {name}")

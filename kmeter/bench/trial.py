@@ -16,7 +16,7 @@ from kmeter.bench.clockwork import (
     works_on_gpu,
 )
 from kmeter.bench.events import Event, Note
-from kmeter.bench.judge import Judge, cloned_arguments, same_values
+from kmeter.bench.judge import Judge, same_values
 from kmeter.bench.laps import Laps
 from kmeter.bench.quiet import quiet
 from kmeter.bench.sampling import take
@@ -68,10 +68,13 @@ class Trial:
         self._case, self._rival = case, rival
         self._settings, self._bench = settings, bench
         self._sampler, self._emit = sampler, emit
-        self._judge = Judge(case, bench.context_or_none, bench.settle)
+        self._judge = self._new_judge()
         self._laps = Laps(case.label, bench, sampler, emit)
         self._clockwork: Clockwork | None = None
         self._notes: list[str] = []
+
+    def _new_judge(self) -> Judge:
+        return Judge(self._case, self._bench.context_or_none, self._bench.settle)
 
     def close(self) -> None:
         """Stop watching and give the engine's memory back, if the context still lives."""
@@ -94,7 +97,12 @@ class Trial:
             self._bench.context()
         self._bench.settle()
         row = self._counted(empty, probe)
-        is_lazy = any(arrays.is_lazy(item) for item in arrays.flattened(result))
+        is_lazy = arrays.computes_later(result)
+        undone = next(filter(arrays.is_undone, arrays.flattened(result)), None)
+        if undone is not None:
+            raise KmeterError(
+                f"it returns a {type(undone).__name__}, whose work is not done by then"
+            )
         del probe, result
         check = self._checked()
         if check is not None and not check.passed:
@@ -104,7 +112,9 @@ class Trial:
         self._clockwork = self._chosen_clockwork(timer, is_gpu_work=is_gpu_work)
         with quiet():
             row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
-        check = self._judge.after(calls[0].result, arguments, check)
+        results = [call.result for call in calls]
+        self._remark_on_laziness(results[0], is_lazy=is_lazy)
+        check = self._judge.after(results[0], results[1:], arguments, check)
         return self._judged(replace(row, check=check, notes=(*row.notes, *self._notes)))
 
     def _checked(self) -> Check | None:
@@ -114,6 +124,7 @@ class Trial:
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
+        self._judge = self._new_judge()  # the old one holds what it copied so far
         frameworks.free_memory()
         self._notes.append("not checked: copies of its arguments do not fit into memory")
         return None
@@ -132,15 +143,26 @@ class Trial:
         call = self._bound(self._case.benchmark.function, arguments)
         if is_lazy:
             call = _looked_at(call)
-            self._notes.append("its result is computed when it is looked at: that is in the time")
         return Kept(call)
+
+    def _remark_on_laziness(self, result: object, *, is_lazy: bool) -> None:
+        """Say what is in the time; raises KmeterError for work that escaped it."""
+        if arrays.computes_later(result) and not is_lazy:
+            raise KmeterError("its later results are computed only when they are looked at")
+        if not is_lazy:
+            return
+        blind = [item for item in arrays.flattened(result) if _cannot_be_looked_at(item)]
+        self._notes.append(
+            f"it returns a {type(blind[0]).__name__}: nobody can see whether its work is done by then"
+            if blind
+            else "its result is computed when it is looked at: that is in the time"
+        )
 
     def _others(self, arguments: Arguments) -> list[Kept]:
         """What is timed in turns with the kernel: its reference and its rival, as far as they are."""
         calls = []
         if self._case.benchmark.ref is not None:
-            own = cloned_arguments(arguments) if self._judge.reference_writes else arguments
-            calls.append(Kept(self._bound(self._case.benchmark.ref, own)))
+            calls.append(Kept(self._bound_reference(self._case.benchmark.ref, arguments)))
         if self._rival is not None:
             calls.append(Kept(self._checked_rival(self._rival, arguments)))
         return calls
@@ -156,25 +178,31 @@ class Trial:
         if check is not None and not check.passed:
             raise KmeterError(f"the other file's is wrong: {check.reason}")
         own = judge.timed_arguments()
-        if same_values(own, arguments, self._bench.context_or_none()):
+        spoils = judge.is_in_place and not self._judge.is_in_place
+        if not spoils and same_values(own, arguments, self._bench.context_or_none()):
             own = arguments
         return own.given_to(rival.benchmark.function, rival.parameters)
 
     def _bound(self, function: Callable[..., Any], arguments: Arguments) -> Callable[[], object]:
         return arguments.given_to(function, self._case.parameters)
 
+    def _bound_reference(
+        self, reference: Callable[..., Any], arguments: Arguments
+    ) -> Callable[[], object]:
+        return self._bound(reference, self._judge.for_reference(arguments))
+
     # ---- timing ---------------------------------------------------------------------------
 
     def _chosen_clockwork(self, timer: str, *, is_gpu_work: bool) -> Clockwork:
         if not is_gpu_work:
             return host_clockwork(self._bench, Kept(_nothing))
-        functions = [self._case.benchmark.function]
+        binds = [partial(self._bound, self._case.benchmark.function)]
         if self._case.benchmark.ref is not None:
-            functions.append(self._case.benchmark.ref)
+            binds.append(partial(self._bound_reference, self._case.benchmark.ref))
         if self._rival is not None:
-            functions.append(self._rival.benchmark.function)
+            binds.append(partial(self._bound, self._rival.benchmark.function))
         rotations = Rotations(
-            [partial(self._bound, function) for function in functions],
+            binds,
             self._case.arguments,
         )
         stream = frameworks.current_stream(self._case.benchmark.stream)
@@ -277,6 +305,10 @@ def _looked_at(call: Callable[[], object]) -> Callable[[], object]:
         return result
 
     return looked
+
+
+def _cannot_be_looked_at(item: Any) -> bool:
+    return arrays.is_lazy(item) and not arrays.view_is_possible(item)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

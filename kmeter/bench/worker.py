@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from kmeter.bench import frameworks
-from kmeter.bench.cases import Case, cases_of, chosen
+from kmeter.bench.cases import Case, cases_of, chosen, plain
 from kmeter.bench.environment import environment_of
 from kmeter.bench.events import CaseInfo, Ended, Event, Finished, Loaded, Refused, Started, line_of
 from kmeter.bench.loading import load
 from kmeter.bench.request import Request
-from kmeter.bench.runner import plain, run_case
+from kmeter.bench.runner import run_case
 from kmeter.bench.workbench import Workbench, opened
 from kmeter.errors import ExitCode, KmeterError
 

@@ -20,6 +20,8 @@ def write_starter(file: str) -> int:
     """Write a first file; one that is there already is left alone."""
     from kmeter.bench.starter import starter
 
+    if not file:
+        raise UsageError("--init needs a file's name", "kmeter bench --init mine.py")
     if Path(file).exists():
         raise UsageError(f"{file} is there already")
     write_whole(file, starter(file))

@@ -113,6 +113,8 @@ def bench(
         return files.show_history(as_json=as_json, ascii_mode=ascii_mode)
     if file is None and shown is None:
         raise UsageError("name a file", "kmeter bench --init FILE writes a first one")
+    if against is not None and compare is not None:
+        raise UsageError("--against and --compare are two ways to compare", "Take one of them")
     files.demand_writable(save, csv, markdown, html, nvbench)
     gate, baseline = _share(fail_slower), None
     if compare is not None:

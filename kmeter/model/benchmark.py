@@ -57,6 +57,8 @@ class Check:
     """Results that were compared, each of fresh inputs."""
     golden: bool = False
     """Whether the reference's own error against fp64 was taken into account."""
+    same_inputs: bool = False
+    """Whether every trial had the same values: a result that is kept would not be seen."""
 
 
 @dataclass(frozen=True)

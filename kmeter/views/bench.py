@@ -175,6 +175,8 @@ def remarks_of(row: Row) -> Iterator[Text]:
         yield Text(f"{row.label}: {', '.join(reasons)}", style="yellow")
     if row.stopped_by == "time limit":
         yield Text(f"{row.label}: the time was up before the precision was reached")
+    if row.check is not None and row.check.same_inputs:
+        yield Text(f"{row.label}: args gives the same values each time, a kept result is not seen")
     for note in row.notes:
         yield Text(f"{row.label}: {note}")
 

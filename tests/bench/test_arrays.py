@@ -1,12 +1,14 @@
 """Arrays of any framework, by what they offer; here NumPy's, and ones that only speak DLPack."""
 
-from typing import Any
+from collections import OrderedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from kmeter.bench import arrays
-from kmeter.bench.arrays import View, cloned, flattened, is_lazy, values_of, view_of
+from kmeter.bench.arrays import View, cloned, computes_later, flattened, is_lazy, values_of, view_of
+from kmeter.bench.compare import compare
 from kmeter.errors import KmeterError
 
 
@@ -142,6 +144,49 @@ def test_lazy_is_what_computes_when_it_is_looked_at() -> None:
     assert not is_lazy(np.float32(3))
 
 
+def test_a_container_with_its_own_way_to_be_read_may_compute_later() -> None:
+    class LazyList(list[Any]):
+        def __iter__(self) -> Any:
+            return iter([ARRAY])
+
+    class Pair(NamedTuple):
+        one: Any
+        other: Any
+
+    assert computes_later(LazyList())
+    assert computes_later((ARRAY, {"a": LazyList()}))
+    for plain in (None, Pair(ARRAY, 3.0), OrderedDict(a=ARRAY), [ARRAY, {"a": 1}]):
+        assert not computes_later(plain)
+
+
+def test_numbers_in_the_other_order_of_bytes_are_read() -> None:
+    values, dtype = values_of(np.array([1.5, -2.0], ">f8"), None)
+    assert (values.tolist(), dtype) == ([1.5, -2.0], "float64")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.array(["\U0001f600"]), np.array(["\U0001f601"])),
+        (np.array([b"ab"]), np.array([b"ac"])),
+        (np.array(["2026-01-01"], "M8[s]"), np.array(["2026-01-02"], "M8[s]")),
+        (np.array([(1, 2.0)], "i4, f8"), np.array([(1, 3.0)], "i4, f8")),
+    ],
+)
+def test_what_is_no_number_is_equal_or_wrong(one: Any, other: Any) -> None:
+    assert compare(values_of(one, None), values_of(one.copy(), None)).reason == ""
+    assert "wrong" in compare(values_of(one, None), values_of(other, None)).reason
+
+
+def test_an_array_of_objects_is_left_alone() -> None:
+    objects = np.array([1, "x", None], dtype=object)
+    assert view_of(objects) is None
+    assert not arrays.poison(objects, None)
+    assert objects.tolist() == [1, "x", None]
+    with pytest.raises(KmeterError, match="Python objects"):
+        values_of(objects, None)
+
+
 def test_overlap() -> None:
     first, second = view_of(ARRAY[:2]), view_of(ARRAY[1:])
     assert isinstance(first, View)
@@ -165,6 +210,13 @@ def test_python_objects_are_never_read_as_memory() -> None:
     assert not arrays.poison(objects, None)
     with pytest.raises(KmeterError, match="cannot be compared"):
         values_of(objects, None)
+
+
+def test_masked_elements_are_not_compared() -> None:
+    array = np.ma.masked_array([1.0, 2.0], mask=[True, False])
+    with pytest.raises(KmeterError, match="masked"):
+        values_of(array, None)
+    assert values_of(np.ma.masked_array([1.0, 2.0]), None)[0].tolist() == [1.0, 2.0]
 
 
 def test_dicts_are_flattened_by_their_keys() -> None:

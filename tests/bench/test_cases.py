@@ -42,6 +42,29 @@ def test_a_sweep_is_every_combination_in_order() -> None:
     ]  # fmt: skip
 
 
+def test_a_label_is_one_line_and_the_same_in_each_process() -> None:
+    values = [float, len, object(), float("nan"), "a\nb", np.ones((2, 2))]
+    assert [case.parameters["n"] is value for case, value in
+            zip(declared(params={"n": values}), values, strict=True)] == [True] * 6  # fmt: skip
+    assert [case.label for case in cases_of(REGISTRY)] == [
+        "add[n=float]", "add[n=len]", "add[n=<object object>]", "add[n=nan]", "add[n=a\\nb]",
+        "add[n=[[1. 1.] [1. 1.]]]",
+    ]  # fmt: skip
+
+
+def test_two_rows_of_one_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="two rows would be named"):
+        declared(params={"n": [1, 1]})
+
+
+@pytest.mark.parametrize(
+    "options", [{"name": "a\nb"}, {"name": "\udcff"}, {"tags": ["\x1b"]}, {"params": {"\n": [1]}}]
+)
+def test_names_are_of_one_line(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="printable"):
+        benchmark(**({"args": args} | options))
+
+
 def test_each_function_receives_what_it_asks_for() -> None:
     (case,) = declared(
         params={"n": [8]},

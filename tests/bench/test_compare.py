@@ -77,6 +77,14 @@ def test_what_was_not_written_is_told() -> None:
     assert "50 elements are not written" in compare((part, "int32"), (whole, "int32")).reason
 
 
+def test_poison_is_no_nan_that_was_asked_for() -> None:
+    nan = f32(*[float("nan")] * 10)
+    untouched = nan[0].copy()
+    untouched.view(np.uint8)[:] = POISON
+    assert compare(nan, nan).reason == ""
+    assert "10 elements are not written" in compare((untouched, "float32"), nan).reason
+
+
 def test_zeros_do_not_pass_for_tiny_values() -> None:
     tiny = near(RIGHT, 0)[0] * np.float32(1e-6)
     zeros = np.zeros_like(tiny)
@@ -95,6 +103,21 @@ def test_integers_are_equal_or_wrong() -> None:
     assert compare((right, "int64"), (right, "int64")).allowed == "equal"
     assert "1 element is wrong" in compare((right + (right == 3), "int64"), (right, "int64")).reason
     assert compare((right + 1, "int64"), (right, "int64"), tolerance=(0.0, 1.0)).reason == ""
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64", "int64"])
+def test_a_difference_of_integers_does_not_wrap(dtype: str) -> None:
+    ends = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
+    own = (ends[::-1].copy(), dtype)
+    assert compare(own, (ends, dtype), tolerance=(0.0, 1.0)).reason
+    one_off = (np.array([99, 101], dtype), dtype)
+    assert not compare(one_off, (np.array([100, 100], dtype), dtype), tolerance=(0.0, 1.0)).reason
+
+
+def test_truth_values_with_a_tolerance_are_compared() -> None:
+    right = np.array([True, False, True])
+    assert compare((right, "bool"), (right, "bool"), tolerance=1e-3).reason == ""
+    assert "3 elements are wrong" in compare((~right, "bool"), (right, "bool"), 1e-3).reason
 
 
 def test_a_large_error_far_back_is_found() -> None:

@@ -57,7 +57,8 @@ def test_events_read_what_a_kernel_takes(bench: Bench, name: str, seconds: float
 def test_a_graph_reads_the_same(bench: Bench, name: str, seconds: float) -> None:
     row = bench(name, "--timer", "graph")[name]
     assert (row["status"], row["engine"]) == ("ok", "graph")
-    assert row["median_s"] == pytest.approx(seconds, rel=0.01, abs=20e-9)
+    # The fake launches a graph's nodes one by one: a busy host can hold them up.
+    assert row["median_s"] == pytest.approx(seconds, rel=0.01, abs=100e-9)
 
 
 def test_the_row_says_how_it_was_timed(bench: Bench) -> None:

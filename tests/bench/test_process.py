@@ -52,6 +52,10 @@ def tricks() -> dict[str, Row]:
         ("skips-while-timed", "timed: "),
         ("patched-engine", "calls back to back take"),
         ("patched-everything", "its clock is wrong"),
+        ("cached-by-fingerprint", "timed: "),
+        ("stops-in-place", "timed: "),
+        ("ruins-its-input", "it writes 2 arrays, the reference gives 1"),
+        ("takes-the-references", "not written"),
     ],
 )
 def test_a_trick_is_wrong(tricks: dict[str, Row], name: str, words: str) -> None:
@@ -75,8 +79,26 @@ def test_a_result_by_address_is_named(tmp_path: Path) -> None:
     assert "keeps results by the address of its inputs" in run_of(file).rows[0].reason
 
 
-def test_a_lazy_result_pays_for_its_work(tricks: dict[str, Row]) -> None:
-    lazy, honest = tricks["lazy"], tricks["honest"]
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lazy-later", "computed only when they are looked at"),
+        ("generator", "it returns a generator, whose work is not done by then"),
+        ("coroutine", "it returns a coroutine, whose work is not done by then"),
+    ],
+)
+def test_work_that_escapes_the_clock_fails(tricks: dict[str, Row], name: str, words: str) -> None:
+    assert tricks[name].outcome is Outcome.FAILED
+    assert words in tricks[name].reason
+
+
+def test_what_cannot_be_looked_at_is_named(tricks: dict[str, Row]) -> None:
+    assert "it returns a Promise: nobody can see" in tricks["promise"].notes[0]
+
+
+@pytest.mark.parametrize("name", ["lazy", "lazy-map"])
+def test_a_lazy_result_pays_for_its_work(tricks: dict[str, Row], name: str) -> None:
+    lazy, honest = tricks[name], tricks["honest"]
     assert lazy.median_s is not None
     assert honest.median_s is not None
     assert lazy.median_s > honest.median_s / 2
@@ -91,6 +113,9 @@ def test_patched_clocks_change_nothing_and_are_named(tricks: dict[str, Row]) -> 
     assert any("replaces clocks" in note for note in patched.notes)
 
 
+# ---- honest kernels -------------------------------------------------------------------------
+
+
 @pytest.fixture(scope="module")
 def honest() -> dict[str, Row]:
     return rows_of(run_of("honest.py"))
@@ -98,7 +123,7 @@ def honest() -> dict[str, Row]:
 
 def test_no_honest_kernel_is_called_wrong(honest: dict[str, Row]) -> None:
     assert {name: row.reason for name, row in honest.items() if row.correct is not True} == {}
-    assert len(honest) == 18
+    assert len(honest) == 24
 
 
 # ---- mishaps --------------------------------------------------------------------------------
@@ -147,6 +172,12 @@ def test_every_row_stands_once_in_its_order(mishaps: dict[str, Row]) -> None:
         ("import no_such_thing\n", "user.py:1: it needs no_such_thing, which is not installed"),
         ("import kernelmeter as km\n", "import kmeter as km"),
         ("x = 1\n", "declares no benchmark"),
+        ("raise KeyboardInterrupt\n", "user.py:1: KeyboardInterrupt"),
+        ("raise ValueError('\\udcff\\x1b')\n", r"user.py:1: ValueError: \udcff\x1b"),
+        (
+            "class Mute(Exception):\n    def __str__(self): raise self\nraise Mute\n",
+            "user.py:3: Mute",
+        ),
         ("import sys\nsys.exit(4)\n", "user.py:2: it called sys.exit(4)"),
         ("import os\nos._exit(4)\n", "did not load: its process ended (exit code 4)"),
         (
@@ -164,6 +195,32 @@ def test_a_file_that_cannot_run_is_one_line(tmp_path: Path, text: str, words: st
     assert caught.value.exit_code == 2
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_declares_other_names_each_time(tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(
+        "import kmeter, os\n@kmeter.benchmark(f'k{os.getpid()}', args=lambda: ())\n"
+        "def f(): os._exit(1)\nkmeter.benchmark('other', args=lambda: ())(f)\n"
+    )
+    with pytest.raises(UsageError, match="other benchmarks each time"):
+        run_of(file)
+
+
+@pytest.mark.parametrize("name", ["\udcff.py", "x" * 5000])
+def test_a_name_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises((WorkerRefusedError, UsageError)):
+        run_of(name)
+
+
+def test_an_interrupt_of_the_kernels_own_costs_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(
+        "import kmeter\n@kmeter.benchmark(args=lambda: ())\ndef f(): raise KeyboardInterrupt\n"
+    )
+    row = run_of(file).rows[0]
+    assert row.outcome is Outcome.FAILED
+    assert "KeyboardInterrupt" in row.reason
 
 
 def test_a_file_that_never_loads(tmp_path: Path) -> None:

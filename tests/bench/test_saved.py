@@ -100,6 +100,17 @@ def test_what_is_not_kept_is_named(history: Path, name: str, words: str) -> None
         saved.baseline(name, "other.py")
 
 
+@pytest.mark.parametrize("file", ["my kernel.py", "fast-kernels.py"])
+def test_a_tag_is_of_exactly_that_file(history: Path, file: str) -> None:
+    run = replace(RUN, environment=replace(RUN.environment, file=file), tag="own")
+    path = saved.tagged_file("own", run)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(bench_document(run)))
+    assert saved.baseline("own", file).environment.file == file
+    with pytest.raises(UsageError, match="is tagged own"):
+        saved.baseline("own", "kernels.py")
+
+
 @pytest.mark.parametrize("tag", ["", "../up", "a/b", "a b", ".hidden", "x" * 65])
 def test_what_is_no_tag(tag: str) -> None:
     with pytest.raises(UsageError, match="is no tag"):
