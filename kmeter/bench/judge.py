@@ -2,46 +2,44 @@
 outputs poisoned and inputs replaced at their addresses, before it is timed and after.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy
 
 from kmeter.bench import arrays, frameworks
-from kmeter.bench.arrays import cloned, flattened, values_of
+from kmeter.bench.argument_sets import (
+    Context,
+    changes,
+    cloned_arguments,
+    items_of,
+    overwritten,
+    poison_at,
+    same_bytes,
+    same_values,
+    views_of,
+)
+from kmeter.bench.arrays import flattened, values_of
 from kmeter.bench.cases import Arguments, Case
 from kmeter.bench.compare import Comparison, Values, compare
 from kmeter.bench.numbers import as_numbers
-from kmeter.errors import KmeterError
-from kmeter.measure.cuda_context import CudaContext
+from kmeter.bench.reference import GOLDEN_FLOATS, Reference, Wanted
 from kmeter.model.benchmark import Check
 
 _SEEDS = (20_001, 20_002, 20_003)
 _TIMED_SEED = 20_004
 _AFTER_SEED = 20_005
-_GOLDEN_FLOATS = ("float16", "float32", "bfloat16")
-
-
-class Wanted(NamedTuple):
-    """What the reference says, on the host: what it returned, or else wrote to its arguments."""
-
-    values: list[Values]
-    arguments: Arguments
-    """As the reference left them."""
-    original: Arguments
-    """As they were."""
-    places: tuple[int, ...] = ()
-    """The arguments that it wrote the values to; none where it returned them."""
 
 
 class Judge:
     """Tries one case. Every check is a pure comparison on the host."""
 
     def __init__(
-        self, case: Case, context: Callable[[], CudaContext | None], settle: Callable[[], None]
+        self, case: Case, context: Callable[[], Context], settle: Callable[[], None]
     ) -> None:
         """``settle`` waits for the GPU; ``context`` is asked where an array lies there."""
         self._case, self._context, self._settle = case, context, settle
+        self._reference = Reference(case, context, settle)
         self._returned: list[Any] = []
         self._lasting: list[arrays.View] = []
         """Memory of the file's own that the reference returns, a table of it: never poisoned."""
@@ -67,7 +65,7 @@ class Judge:
             return None
         first = self._fresh(_SEEDS[0])
         self._unused = cloned_arguments(first)
-        self._returns_lasting = self._returns_a_table(first)
+        self._returns_lasting = self._reference.returns_a_table(first)
         reason = self._trial(first, first)
         if not reason:
             self._find_outputs()
@@ -101,12 +99,7 @@ class Judge:
 
     def _replaced(self, old: Arguments, fresh: Arguments) -> Arguments:
         """The old arguments, at their addresses, with the fresh ones' values; else the fresh ones."""
-        context = self._context()
-        pairs = list(zip(flattened(list(old.values)), flattened(list(fresh.values)), strict=False))
-        arrays_of = [(to, new) for to, new in pairs if arrays.view_of(to) is not None]
-        if not arrays_of or not all(_is_equal(to, new) for to, new in pairs):
-            return fresh
-        if not all(arrays.overwrite(to, new, context) for to, new in arrays_of):
+        if not overwritten(old, fresh, self._context()):
             return fresh
         self._settle()
         return old
@@ -115,106 +108,48 @@ class Judge:
         """Call the kernel with ``given``, whose values are those of ``fresh``; what is wrong, or ""."""
         wanted = self._wanted(fresh)
         self._poison(given)
-        result = given.given_to(self._case.benchmark.function, self._case.parameters)()
-        self._settle()
-        return self._compared(result, given, wanted)
+        return self._compared(self._called(given), given, wanted)
 
     def _poison(self, given: Arguments) -> None:
         """Overwrite what earlier calls returned, and arguments that are outputs alone."""
         context = self._context()
-        own = [*self._lasting, *_views(list(given.values))]
+        own = [*self._lasting, *views_of(list(given.values))]
         for item in self._returned:
             view = arrays.view_of(item)
             if view is not None and not any(view.overlaps(other) for other in own):
                 arrays.poison(item, context)
         self._returned = []
-        for index, item in enumerate(flattened(list(given.values))):
-            if index in self._written:
-                arrays.poison(item, context)
+        poison_at(given, self._written, context)
         self._settle()
-
-    # ---- the reference --------------------------------------------------------------------
 
     def _wanted(self, arguments: Arguments) -> Wanted:
-        reference = self._case.benchmark.ref
-        assert reference is not None
-        original, own = cloned_arguments(arguments), cloned_arguments(arguments)
-        result = own.given_to(reference, self._case.parameters)()
-        self._settle()
-        returned = list(flattened(result))
-        if returned:
-            values = [values_of(item, self._context()) for item in returned]
-            if self._returns_lasting:
-                self._lasting += _views(returned)
-            self._returned += returned  # kept, so that its memory is not what the kernel is given
-            return Wanted(values, own, original)
-        changes = list(self._changes(own, original))
-        values = [values_of(item, self._context()) for _, item in changes]
-        return Wanted(values, own, original, tuple(index for index, _ in changes))
-
-    def _changes(self, arguments: Arguments, original: Arguments) -> Iterator[tuple[int, Any]]:
-        pairs = zip(
-            flattened(list(arguments.values)), flattened(list(original.values)), strict=True
-        )
-        for index, (item, before) in enumerate(pairs):
-            if arrays.view_of(item) is None:
-                continue
-            if not _same_bytes(
-                [values_of(item, self._context())], [values_of(before, self._context())]
-            ):
-                yield index, item
+        """The reference's word; what it returned is kept from being given to the kernel."""
+        wanted = self._reference.wanted(arguments)
+        if self._returns_lasting:
+            self._lasting += views_of(wanted.returned)
+        self._returned += wanted.returned
+        return wanted
 
     def _find_outputs(self) -> None:
         """Tell arguments that are outputs alone from those that the reference needs, too."""
         fresh = self._fresh(_SEEDS[0])
         original, poisoned = cloned_arguments(fresh), cloned_arguments(fresh)
-        fresh.given_to(self._case.benchmark.function, self._case.parameters)()
-        self._settle()
-        changed = frozenset(index for index, _ in self._changes(fresh, original))
-        self._spoilt = self._written_by_reference(original) - changed
+        self._called(fresh)
+        changed = frozenset(index for index, _ in changes(fresh, original, self._context()))
+        plain = self._wanted(original)
+        self._spoilt = frozenset(plain.places) - changed
         if not changed:
             return
-        for index, item in enumerate(flattened(list(poisoned.values))):
-            if index in changed:
-                arrays.poison(item, self._context())
+        poison_at(poisoned, changed, self._context())
         self._settle()
-        plain, again = self._wanted(original), self._wanted(poisoned)
-        self.is_in_place = not _same_bytes(plain.values, again.values)
+        self.is_in_place = not same_bytes(plain.values, self._wanted(poisoned).values)
         self._written = frozenset() if self.is_in_place else changed
 
-    def _returns_a_table(self, arguments: Arguments) -> bool:
-        """Whether the reference returns memory that lasts and that it does not write itself."""
-        reference = self._case.benchmark.ref
-        assert reference is not None
-
-        def call() -> list[Any]:
-            result = cloned_arguments(arguments).given_to(reference, self._case.parameters)()
-            self._settle()
-            return list(flattened(result))
-
-        one, other = call(), call()
-        if not any(a.overlaps(b) for a in _views(one) for b in _views(other)):
-            return False
-        kept = [cloned(item) for item in one]
-        poisoned = [
-            (item, copy)
-            for item, copy in zip(one, kept, strict=True)
-            if arrays.overwrite(item, copy, self._context())
-            and arrays.poison(item, self._context())
-        ]
-        call()
-        is_rewritten = [_same_bytes(*self._both(item, copy)) for item, copy in poisoned]
-        for item, copy in poisoned:
-            arrays.overwrite(item, copy, self._context())
+    def _called(self, arguments: Arguments) -> Any:
+        """The kernel's result, when the GPU has done it."""
+        result = arguments.given_to(self._case.benchmark.function, self._case.parameters)()
         self._settle()
-        return not all(is_rewritten) or not poisoned
-
-    def _both(self, one: Any, other: Any) -> tuple[list[Values], list[Values]]:
-        return [values_of(one, self._context())], [values_of(other, self._context())]
-
-    def _written_by_reference(self, original: Arguments) -> frozenset[int]:
-        own = self._wanted(original).arguments
-        return frozenset(index for index, _ in self._changes(own, original))
+        return result
 
     # ---- comparing ------------------------------------------------------------------------
 
@@ -238,18 +173,18 @@ class Judge:
 
     def _is_status(self, returned: list[Any], given: Arguments, wanted: Wanted) -> bool:
         """Whether bare numbers are returned beside a result that is written, as the reference's is."""
-        if not wanted.places or any(arrays.view_of(item) is not None for item in returned):
+        if not wanted.was_written or any(arrays.view_of(item) is not None for item in returned):
             return False
         return self._written_by(given, wanted.original).issuperset(wanted.places)
 
     def _written_by(self, given: Arguments, original: Arguments) -> set[int]:
         """The arguments that hold a result: known to, or seen to have changed."""
-        return {index for index, _ in self._changes(given, original)} | self._written
+        return {index for index, _ in changes(given, original, self._context())} | self._written
 
     def _outputs(self, given: Arguments, wanted: Wanted) -> list[Any]:
         """The arguments that hold a result; workspaces are left out."""
         written = sorted(self._written_by(given, wanted.original))
-        items = list(flattened(list(given.values)))
+        items = items_of(given)
         found = [(index, items[index]) for index in written]
         if len(found) > len(wanted.values):
             results = self._without_workspaces(found, wanted)
@@ -262,7 +197,7 @@ class Judge:
         self, written: list[tuple[int, Any]], wanted: Wanted
     ) -> list[tuple[int, Any]]:
         """The written arguments that the reference writes, or those with what it returned."""
-        if wanted.places:
+        if wanted.was_written:
             return [(index, item) for index, item in written if index in wanted.places]
         found, rest = [], iter(written)
         for right in wanted.values:
@@ -277,11 +212,9 @@ class Judge:
     def _are_needed(self, places: set[int], wanted: Wanted) -> bool:
         """Whether the reference reads any of these arguments."""
         poisoned = cloned_arguments(wanted.original)
-        for index, item in enumerate(flattened(list(poisoned.values))):
-            if index in places:
-                arrays.poison(item, self._context())
+        poison_at(poisoned, places, self._context())
         self._settle()
-        return not _same_bytes(self._wanted(poisoned).values, wanted.values)
+        return not same_bytes(self._wanted(poisoned).values, wanted.values)
 
     def _compared_one(self, got: Values, right: Values, wanted: Wanted) -> str:
         benchmark = self._case.benchmark
@@ -301,8 +234,8 @@ class Judge:
 
     def _is_near_golden(self, got: Values, right: Values, wanted: Wanted) -> bool:
         """Whether the result is as near to an fp64 run of the reference as the reference itself is."""
-        golden = self._golden_of(wanted) if len(wanted.values) == 1 else None
-        if golden is None or golden.shape != got[0].shape or got[1] not in _GOLDEN_FLOATS:
+        golden = self._reference.golden(wanted.original) if len(wanted.values) == 1 else None
+        if golden is None or golden.shape != got[0].shape or got[1] not in GOLDEN_FLOATS:
             return False
         own, reference = as_numbers(*got), as_numbers(*right)
         scale = float(numpy.abs(golden).max(initial=0.0))
@@ -310,21 +243,6 @@ class Judge:
         if not (numpy.isfinite(off) and numpy.isfinite(allowed)) or allowed > 0.1 * scale:
             return False
         return off <= 2 * allowed
-
-    def _golden_of(self, wanted: Wanted) -> "numpy.ndarray[Any, Any] | None":
-        reference = self._case.benchmark.ref
-        assert reference is not None
-        try:
-            wide = Arguments(
-                tuple(_widened(item) for item in wanted.original.positional),
-                {key: _widened(item) for key, item in wanted.original.named.items()},
-            )
-            result = list(flattened(wide.given_to(reference, self._case.parameters)()))
-            self._settle()
-            values, dtype = values_of(result[0], self._context())
-        except Exception:  # many references take no fp64: then there is no golden run
-            return None
-        return values if dtype == "float64" else None
 
     # ---- timing ---------------------------------------------------------------------------
 
@@ -345,7 +263,7 @@ class Judge:
         returned = list(flattened(result))
         if returned:
             return returned
-        items = list(flattened(list(arguments.values)))
+        items = items_of(arguments)
         return [items[index] for index in sorted(self._written)]
 
     def after(
@@ -362,7 +280,7 @@ class Judge:
         if not self.is_in_place:
             reason = self._compared(last, given, self._timed)
         if self._returns_lasting and others:
-            self._lasting += _views(others[0])
+            self._lasting += views_of(others[0])
         self._returned += [*flattened(last), *flattened(list(others))]
         reason = reason or self._once_more(given, self._timed)
         if reason:
@@ -381,67 +299,10 @@ class Judge:
         if self.is_in_place and not self._restored(given, timed.original):
             return ""
         self._poison(given)
-        result = given.given_to(self._case.benchmark.function, self._case.parameters)()
-        self._settle()
-        return self._compared(result, given, timed)
+        return self._compared(self._called(given), given, timed)
 
     def _restored(self, given: Arguments, original: Arguments) -> bool:
         """Whether every array has its first values again."""
-        pairs = zip(flattened(list(given.values)), flattened(list(original.values)), strict=True)
-        restored = [
-            arrays.overwrite(to, was, self._context())
-            for to, was in pairs
-            if arrays.view_of(to) is not None
-        ]
+        is_done = overwritten(given, original, self._context())
         self._settle()
-        return all(restored)
-
-
-def _views(result: Any) -> list[arrays.View]:
-    return [view for item in flattened(result) if (view := arrays.view_of(item))]
-
-
-def cloned_arguments(arguments: Arguments) -> Arguments:
-    """The same arguments in other memory."""
-    return Arguments(
-        tuple(cloned(item) for item in arguments.positional),
-        {key: cloned(item) for key, item in arguments.named.items()},
-    )
-
-
-def _bits(values: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":
-    """Values as bytes, so that one NaN is equal to another of the same bits."""
-    return numpy.ascontiguousarray(values).reshape(*values.shape, 1).view(numpy.uint8)
-
-
-def same_values(one: Arguments, other: Arguments, context: CudaContext | None) -> bool:
-    """Whether two sets of arguments hold equal arrays, and nothing but arrays and numbers."""
-    pairs = list(zip(flattened(list(one.values)), flattened(list(other.values)), strict=False))
-    if len(one.values) != len(other.values) or set(one.named) != set(other.named):
-        return False
-    try:
-        return all(_same_bytes([values_of(a, context)], [values_of(b, context)]) for a, b in pairs)
-    except KmeterError:
-        return False
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    """Whether what is no array is the same: an object of the user's may hold arrays of its own."""
-    if one is other or arrays.view_of(one) is not None:
-        return True
-    return isinstance(one, int | float | complex | str | bytes) and bool(one == other)
-
-
-def _widened(value: Any) -> Any:
-    """An array in fp64 where it is a floating-point one."""
-    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    if dtype not in _GOLDEN_FLOATS:
-        return value
-    return value.double() if hasattr(value, "double") else value.astype("float64")
-
-
-def _same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:
-    return len(one) == len(other) and all(
-        kind == other_kind and numpy.array_equal(_bits(a), _bits(b))
-        for (a, kind), (b, other_kind) in zip(one, other, strict=True)
-    )
+        return is_done

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from kmeter.bench import arrays, frameworks
+from kmeter.bench.argument_sets import same_values
 from kmeter.bench.cases import Arguments, Case
 from kmeter.bench.clockwork import (
     Clockwork,
@@ -16,7 +17,7 @@ from kmeter.bench.clockwork import (
     works_on_gpu,
 )
 from kmeter.bench.events import Event, Note
-from kmeter.bench.judge import Judge, same_values
+from kmeter.bench.judge import Judge
 from kmeter.bench.laps import Laps
 from kmeter.bench.quiet import quiet
 from kmeter.bench.sampling import take

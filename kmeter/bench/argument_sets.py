@@ -1,0 +1,94 @@
+"""Sets of arguments: copied, compared, changed in place, and seen to have changed."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from kmeter.bench import arrays
+from kmeter.bench.arrays import View, cloned, flattened, values_of
+from kmeter.bench.cases import Arguments
+from kmeter.bench.compare import Values
+from kmeter.errors import KmeterError
+from kmeter.measure.cuda_context import CudaContext
+
+Context = CudaContext | None
+
+
+def items_of(arguments: Arguments) -> list[Any]:
+    """The arrays and numbers among them, each at its place."""
+    return list(flattened(list(arguments.values)))
+
+
+def views_of(result: Any) -> list[View]:
+    """The memory of every array in a result."""
+    return [view for item in flattened(result) if (view := arrays.view_of(item))]
+
+
+def cloned_arguments(arguments: Arguments) -> Arguments:
+    """The same arguments in other memory."""
+    return Arguments(
+        tuple(cloned(item) for item in arguments.positional),
+        {key: cloned(item) for key, item in arguments.named.items()},
+    )
+
+
+def changes(
+    arguments: Arguments, original: Arguments, context: Context
+) -> Iterator[tuple[int, Any]]:
+    """The arrays that differ from what they were, with their places."""
+    pairs = zip(items_of(arguments), items_of(original), strict=True)
+    for index, (item, before) in enumerate(pairs):
+        if arrays.view_of(item) is None:
+            continue
+        if not same_bytes([values_of(item, context)], [values_of(before, context)]):
+            yield index, item
+
+
+def poison_at(arguments: Arguments, places: frozenset[int] | set[int], context: Context) -> None:
+    """Overwrite the arrays at these places."""
+    for index, item in enumerate(items_of(arguments)):
+        if index in places:
+            arrays.poison(item, context)
+
+
+def overwritten(old: Arguments, values: Arguments, context: Context) -> bool:
+    """Whether every array of ``old`` has got the other ones' values, at its own address.
+
+    Nothing is changed where the two differ in what is no array: an object may hold arrays itself.
+    """
+    pairs = list(zip(items_of(old), items_of(values), strict=False))
+    arrays_of = [(to, new) for to, new in pairs if arrays.view_of(to) is not None]
+    if not arrays_of or not all(_is_equal(to, new) for to, new in pairs):
+        return False
+    return all(arrays.overwrite(to, new, context) for to, new in arrays_of)
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if one is other or arrays.view_of(one) is not None:
+        return True
+    return isinstance(one, int | float | complex | str | bytes) and bool(one == other)
+
+
+def same_values(one: Arguments, other: Arguments, context: Context) -> bool:
+    """Whether two sets of arguments hold equal arrays, and nothing but arrays and numbers."""
+    pairs = list(zip(items_of(one), items_of(other), strict=False))
+    if len(one.values) != len(other.values) or set(one.named) != set(other.named):
+        return False
+    try:
+        return all(same_bytes([values_of(a, context)], [values_of(b, context)]) for a, b in pairs)
+    except KmeterError:
+        return False
+
+
+def same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:
+    """Whether values are equal to the bit, NaN among them."""
+    return len(one) == len(other) and all(
+        kind == other_kind and numpy.array_equal(_bits(a), _bits(b))
+        for (a, kind), (b, other_kind) in zip(one, other, strict=True)
+    )
+
+
+def _bits(values: NDArray[Any]) -> NDArray[Any]:
+    return numpy.ascontiguousarray(values).reshape(*values.shape, 1).view(numpy.uint8)
