@@ -51,6 +51,8 @@ class Lap(msgspec.Struct, tag="lap", frozen=True):
     calls: int
     seconds: float = 0.0
     """How long they took by the process's own clock, waiting for them included."""
+    around_s: float = 0.0
+    """The median of samples that were taken right before; 0 where none were."""
 
 
 class Finished(msgspec.Struct, tag="finished", frozen=True):

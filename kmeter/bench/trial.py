@@ -35,7 +35,7 @@ from kmeter.model.score import impossible
 
 _CLOCKS = (time.perf_counter, time.perf_counter_ns, time.monotonic, time.time)
 """Taken when kmeter is loaded: a file may replace them in ``time``."""
-_WARM_UP = 10
+_WARM_UP, _AGAIN = 10, 5
 _NO_WORK_S = 0.3e-6
 """Below what any kernel takes on any GPU, its launch included."""
 
@@ -227,7 +227,13 @@ class Trial:
         host_s = self._laps.launch_s(calls[0]) if is_gpu_work and not engine.calls_wait else None
         verify_graph(self._case, clockwork, self._judge, self._bench)
         disagreement = cross_check(clockwork, calls[0], taken.samples[0])
-        energy_j = self._laps.run(calls[0], taken.samples[0], host_s, energy=self._settings.energy)
+        self._laps.run(
+            calls[0], taken.samples[0], host_s, lambda: engine.sample([calls[0]], _AGAIN)[0]
+        )
+        energy_j = None
+        if self._settings.energy:
+            each_s = quantile(sorted(taken.samples[0]), 0.5)
+            energy_j = self._laps.energy_j(calls[0], max(each_s, host_s or 0.0))
         others = [self._seen(samples) for samples in taken.samples[1:]]
         notes = (*engine.remarks(), clockwork.note, disagreement)
         return replace(
