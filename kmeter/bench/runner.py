@@ -1,20 +1,15 @@
 """One case from its arguments to its row, whatever happens to it."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from kmeter.bench import frameworks
-from kmeter.bench.cases import Case, plain
-from kmeter.bench.events import Event
 from kmeter.bench.loading import told
-from kmeter.bench.settings import Settings
 from kmeter.bench.trial import Trial, is_out_of_memory
 from kmeter.bench.workbench import Workbench
 from kmeter.errors import KmeterError
-from kmeter.measure.telemetry import Sampler
 from kmeter.model.benchmark import Outcome, Row
 
 _now = time.perf_counter
@@ -29,27 +24,17 @@ class Ran(NamedTuple):
     lacked_memory: bool = False
 
 
-def run_case(
-    case: Case,
-    rival: Case | None,
-    settings: Settings,
-    bench: Workbench,
-    sampler: Sampler,
-    emit: Callable[[Event], None],
-    path: Path,
-) -> Ran:
-    """Try, time and judge one case, in turns with its rival; raises nothing."""
-    empty = Row(case.name, plain(case.parameters), tags=case.benchmark.tags)
-    start = _now()
-    run = Trial(case, rival, settings, bench, sampler, emit)
+def run_case(trial: Trial, bench: Workbench, path: Path) -> Ran:
+    """Carry out the trial of one case, of the file at ``path``; raises nothing."""
+    empty, start = trial.empty_row(), _now()
     try:
-        row, is_last, lacked_memory = run.timed(empty), False, False
+        row, is_last, lacked_memory = trial.timed(empty), False, False
     except BaseException as error:  # a KeyboardInterrupt, too: Ctrl-C reaches the parent alone
         lacked_memory = is_out_of_memory(error)
         row = replace(empty, outcome=Outcome.FAILED, reason=_in_words(error, path))
         is_last = lacked_memory
     finally:
-        run.close()
+        trial.close()
     broken = bench.broken()
     if broken is not None:
         row, is_last = replace(empty, outcome=Outcome.CRASHED, reason=broken.message), True

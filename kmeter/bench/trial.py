@@ -8,7 +8,7 @@ from typing import Any
 
 from kmeter.bench import arrays, frameworks
 from kmeter.bench.argument_sets import same_values
-from kmeter.bench.cases import Arguments, Case
+from kmeter.bench.cases import Arguments, Case, plain
 from kmeter.bench.clockwork import (
     Clockwork,
     Rotations,
@@ -55,7 +55,7 @@ class Kept:
 
 
 class Trial:
-    """The steps of one case, which share its arguments."""
+    """The steps of one case, which share its arguments; a rival's kernel takes turns with it."""
 
     def __init__(
         self,
@@ -76,6 +76,11 @@ class Trial:
 
     def _new_judge(self) -> Judge:
         return Judge(self._case, self._bench.context_or_none, self._bench.settle)
+
+    def empty_row(self) -> Row:
+        """The row before anything was done."""
+        case = self._case
+        return Row(case.name, plain(case.parameters), tags=case.benchmark.tags)
 
     def close(self) -> None:
         """Stop watching and give the engine's memory back, if the context still lives."""

@@ -21,6 +21,7 @@ from kmeter.bench.events import CaseInfo, Ended, Event, Finished, Loaded, Refuse
 from kmeter.bench.loading import load
 from kmeter.bench.request import Request
 from kmeter.bench.runner import run_case
+from kmeter.bench.trial import Trial
 from kmeter.bench.workbench import Workbench, opened
 from kmeter.errors import ExitCode, KmeterError
 
@@ -73,7 +74,8 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         if case.label in request.done:
             continue
         emit(Started(case.label))
-        ran = run_case(case, rivals.get(case.label), request.settings, bench, sampler, emit, path)
+        rival = rivals.get(case.label)
+        ran = run_case(Trial(case, rival, request.settings, bench, sampler, emit), bench, path)
         starved = ran.lacked_memory and not first
         emit(Finished(case.label, ran.row, ran.is_last, starved))
         if ran.is_last:

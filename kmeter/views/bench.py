@@ -12,7 +12,7 @@ from kmeter.model.run_comparison import RowChange
 from kmeter.model.samples import Interval
 from kmeter.model.score import score
 from kmeter.model.throttle import throttle_words
-from kmeter.units import UNKNOWN, number, percent, si
+from kmeter.units import UNKNOWN, number, percent, scaled, si
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
 COLUMNS = (
@@ -91,13 +91,10 @@ def _when(run: BenchRun) -> str:
 
 
 def _row(row: Row) -> tuple[Cell, ...]:
-    found, times = score(row), row.times
+    found = score(row)
     return (
         row.label,
-        si(row.median_s, "s"),
-        percent(times.precision if times else None, 2),
-        number(None if found.bytes_per_s is None else found.bytes_per_s / 1e9),
-        number(None if found.flop_per_s is None else found.flop_per_s / 1e12),
+        *figures(row),
         str(found.bound or UNKNOWN),
         percent(found.fraction_of_roof),
         percent(found.fraction_of_ceiling),
@@ -105,6 +102,17 @@ def _row(row: Row) -> tuple[Cell, ...]:
         correct_text(row),
         _STATES.get(row.cache_state, str(row.cache_state)),
         row.engine,
+    )
+
+
+def figures(row: Row) -> tuple[str, str, str, str]:
+    """Median, half its interval as a share of it, GB/s and TFLOP/s."""
+    found, times = score(row), row.times
+    return (
+        si(row.median_s, "s"),
+        percent(times.precision if times else None, 2),
+        scaled(found.bytes_per_s, 1e9),
+        scaled(found.flop_per_s, 1e12),
     )
 
 

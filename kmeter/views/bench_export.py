@@ -8,7 +8,7 @@ from kmeter.model.benchmark import BenchRun, Row
 from kmeter.model.run_comparison import RowChange
 from kmeter.model.score import score
 from kmeter.units import UNKNOWN, number, percent, si
-from kmeter.views.bench import interval_text, remarks_of, speedup_text, verdict_text, where
+from kmeter.views.bench import figures, interval_text, remarks_of, speedup_text, verdict_text, where
 
 _CSV_COLUMNS = (
     "name", "parameters", "status", "reason", "median_s", "interval_low_s", "interval_high_s",
@@ -63,14 +63,10 @@ def bench_markdown(run: BenchRun, changes: Sequence[RowChange] = (), baseline: s
 
 
 def _markdown_row(row: Row) -> tuple[str, ...]:
-    found, times = score(row), row.times
     return (
         row.label,
-        si(row.median_s, "s"),
-        percent(times.precision if times else None, 2),
-        number(None if found.bytes_per_s is None else found.bytes_per_s / 1e9),
-        number(None if found.flop_per_s is None else found.flop_per_s / 1e12),
-        percent(found.fraction_of_roof),
+        *figures(row),
+        percent(score(row).fraction_of_roof),
         speedup_text(row),
         {True: "yes", False: "no", None: UNKNOWN}[row.correct]
         if row.outcome.is_good
