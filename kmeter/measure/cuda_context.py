@@ -36,6 +36,8 @@ IN_WORDS = {
 
 RELAXED = 2
 """CU_STREAM_CAPTURE_MODE_RELAXED: other calls may go on while a stream is captured."""
+_PERSISTING_L2_LIMIT = 6
+"""CU_LIMIT_PERSISTING_L2_CACHE_SIZE."""
 _NON_BLOCKING = 1
 _MAPPED = 2
 
@@ -98,6 +100,13 @@ class CudaContext:
         value = ctypes.c_int()
         self._call("cuDeviceGetAttribute", ctypes.byref(value), number, self.device)
         return value.value
+
+    def persisting_l2_bytes(self) -> int:
+        """How much of L2 lines may be marked to stay in; 0 where nothing was set aside."""
+        limit = ctypes.c_size_t()
+        if self._code("cuCtxGetLimit", ctypes.byref(limit), _PERSISTING_L2_LIMIT) != SUCCESS:
+            return 0
+        return limit.value
 
     def reset_persisting_l2(self) -> bool:
         """Make lines that were marked to stay in L2 ordinary ones; False where it has none."""

@@ -101,6 +101,13 @@ def test_a_kernel_too_large_to_be_checked_is_timed_and_told(bench: Bench) -> Non
     assert row["correct_reason"] == "not checked: copies of its arguments do not fit into memory"
 
 
+def test_lines_that_stay_in_l2_are_reset_before_each_call(bench: Bench) -> None:
+    row = bench("marks_lines_to_stay")["marks_lines_to_stay"]
+    assert row["median_s"] == pytest.approx(20e-6, rel=0.01)
+    assert "made ordinary ones before each call" in row["notes"][0]
+    assert bench("marks_lines_to_stay", "--cache", "warm")["marks_lines_to_stay"]["notes"] == []
+
+
 def test_launch_bound(bench: Bench) -> None:
     row = bench("tiny")["tiny"]
     assert row["launch_bound"] is True

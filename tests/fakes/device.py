@@ -126,6 +126,11 @@ def synchronize() -> None:
     _lib.cuCtxSynchronize()
 
 
+def set_aside(size_bytes: int) -> None:
+    """Let so much of L2 hold lines that stay."""
+    _lib.fakeSetAside(ctypes.c_size_t(size_bytes))
+
+
 def new_stream() -> int:
     """Another stream."""
     stream = ctypes.c_void_p()

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from kmeter.bench.sampling import Batch, take, throttled_samples
-from kmeter.measure.engines import SHORTEST_S, turns
+from kmeter.measure.engines import SHORTEST_S, in_turns, turns
 from kmeter.measure.engines.cupti import Activity, spans
-from kmeter.measure.engines.events import blocks
 from kmeter.measure.engines.host import HostEngine
 from kmeter.measure.stopping import StopRule
 from kmeter.measure.telemetry import Glimpse, slowed
@@ -74,9 +73,11 @@ def test_turns_go_forwards_and_backwards() -> None:
     assert [index for index, _ in turns(calls, 1)] == [2, 1, 0]
 
 
-def test_rounds_come_in_blocks() -> None:
-    assert list(blocks(20, 8)) == [8, 8, 4]
-    assert list(blocks(0, 8)) == []
+def test_all_rounds_in_turns() -> None:
+    calls: list[Any] = ["a", "b"]
+    order = in_turns(calls, 2)
+    assert [index for index, _ in order] == [0, 1, 1, 0]
+    assert [str(call) for _, call in order] == ["a", "b", "b", "a"]
 
 
 # ---- stopping -------------------------------------------------------------------------------

@@ -36,5 +36,14 @@ def turns(calls: Sequence[Call], number: int) -> list[tuple[int, Call]]:
     return placed if number % 2 == 0 else placed[::-1]
 
 
+def in_turns(calls: Sequence[Call], rounds: int) -> list[tuple[int, Call]]:
+    """All calls of all rounds with their places, in the order in which they are made."""
+    return [placed for number in range(rounds) for placed in turns(calls, number)]
+
+
 WAITS = "the call waits for the GPU: the time between its launches is in it"
 """What a reader should know of a call that does."""
+PERSISTS = (
+    "part of L2 is set aside for lines that stay: they were made ordinary ones before each call"
+)
+"""What a reader should know of a kernel that marks lines."""

@@ -8,12 +8,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import SHORTEST_S, WAITS, Call, turns
-from kmeter.measure.engines.events import blocks
+from kmeter.measure.engines import SHORTEST_S, Call, in_turns
+from kmeter.measure.engines.events import BEHIND_A_GATE, remarks_of
 from kmeter.measure.engines.flush import Flush
 from kmeter.measure.engines.kernels import PREFIX, EngineKernels, Gate
 
-_ROUNDS_BEHIND_A_GATE = 8
 _BUFFER_BYTES = 8 * 2**20
 _FORCED = 1
 """CUPTI_ACTIVITY_FLAG_FLUSH_FORCED."""
@@ -88,28 +87,27 @@ class CuptiEngine:
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call on the GPU."""
         taken: list[list[float]] = [[] for _ in calls]
-        for size in blocks(rounds, _ROUNDS_BEHIND_A_GATE):
-            for index, seconds in self._block(calls, size):
+        order = in_turns(calls, rounds)
+        while order:
+            size = self._flush.at_once(BEHIND_A_GATE)
+            for index, seconds in self._block(order[:size]):
                 taken[index].append(seconds)
+            order = order[size:]
         return taken
 
-    def _block(self, calls: Sequence[Call], rounds: int) -> list[tuple[int, float]]:
-        order: list[int] = []
+    def _block(self, order: Sequence[tuple[int, Call]]) -> list[tuple[int, float]]:
         self._records.take()  # what others did meanwhile
-        self._flush.reset_persisting()
         with self._gate.held(self._stream):
-            for number in range(rounds):
-                for index, call in turns(calls, number):
-                    order.append(index)
-                    self._flush(self._stream)
-                    self._kernels.launch("nothing", stream=self._stream)
-                    call()
-                    self._kernels.launch("nothing", stream=self._stream)
+            for _, call in order:
+                self._flush(self._stream)
+                self._kernels.launch("nothing", stream=self._stream)
+                call()
+                self._kernels.launch("nothing", stream=self._stream)
         self._context.synchronize()
         found = [max(SHORTEST_S, span) for span in spans(self._records.take())]
         if len(found) != len(order):
             raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
-        return list(zip(order, found, strict=True))
+        return [(index, seconds) for (index, _), seconds in zip(order, found, strict=True)]
 
     @property
     def calls_wait(self) -> bool:
@@ -117,7 +115,7 @@ class CuptiEngine:
         return self._gate.opened_itself
 
     def remarks(self) -> tuple[str, ...]:
-        return (WAITS,) if self.calls_wait else ()
+        return remarks_of(self.calls_wait, self._flush)
 
     def close(self) -> None:
         self._records.stop()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import SHORTEST_S, WAITS, Call, turns
+from kmeter.measure.engines import PERSISTS, SHORTEST_S, WAITS, Call, in_turns
 from kmeter.measure.engines.flush import Flush
 from kmeter.measure.engines.kernels import EngineKernels, Gate
 from kmeter.model.samples import quantile
@@ -11,7 +11,8 @@ from kmeter.model.samples import quantile
 EMPTY_KERNEL_S = 1.0e-6
 """How long CUPTI says that an empty kernel takes, beyond which an event pair's reading is its own
 cost. Assumed to be the same on every GPU; where CUPTI is there, ``auto`` uses it instead."""
-_ROUNDS_BEHIND_A_GATE = 8
+BEHIND_A_GATE = 16
+"""Calls at a time: the driver's queue takes about a thousand launches."""
 _CALIBRATION_ROUNDS = 48
 
 
@@ -40,25 +41,25 @@ class EventEngine:
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call on the GPU; raises CudaError for what went wrong there."""
         taken: list[list[float]] = [[] for _ in calls]
-        for size in blocks(rounds, _ROUNDS_BEHIND_A_GATE):
-            for index, seconds in self._block(calls, size):
+        order = in_turns(calls, rounds)
+        while order:
+            size = self._flush.at_once(BEHIND_A_GATE)
+            for index, seconds in self._block(order[:size]):
                 taken[index].append(max(SHORTEST_S, seconds - self.overhead_s))
+            order = order[size:]
         return taken
 
-    def _block(self, calls: Sequence[Call], rounds: int) -> Iterator[tuple[int, float]]:
-        pairs = self._events(rounds * len(calls))
-        self._flush.reset_persisting()
+    def _block(self, order: Sequence[tuple[int, Call]]) -> Iterator[tuple[int, float]]:
+        pairs = self._events(len(order))
         with self._gate.held(self._stream):
-            for number in range(rounds):
-                for index, call in turns(calls, number):
-                    start, end = pairs[number * len(calls) + index]
-                    self._flush(self._stream)
-                    self._context.record(start, self._stream)
-                    call()
-                    self._context.record(end, self._stream)
+            for (_, call), (start, end) in zip(order, pairs, strict=True):
+                self._flush(self._stream)
+                self._context.record(start, self._stream)
+                call()
+                self._context.record(end, self._stream)
         self._context.synchronize()  # the whole device: what went to other streams must not pile up
-        for number, (start, end) in enumerate(pairs):
-            yield number % len(calls), self._context.seconds_between(start, end)
+        for (index, _), (start, end) in zip(order, pairs, strict=True):
+            yield index, self._context.seconds_between(start, end)
 
     def _events(self, count: int) -> list[tuple[Handle, Handle]]:
         while len(self._pairs) < count:
@@ -71,7 +72,7 @@ class EventEngine:
         return self._gate.opened_itself
 
     def remarks(self) -> tuple[str, ...]:
-        return (WAITS,) if self.calls_wait else ()
+        return remarks_of(self.calls_wait, self._flush)
 
     def close(self) -> None:
         for pair in self._pairs:
@@ -81,8 +82,6 @@ class EventEngine:
         self._gate.close()
 
 
-def blocks(rounds: int, most: int) -> Iterator[int]:
-    """``rounds`` in portions of at most ``most``."""
-    while rounds > 0:
-        yield min(rounds, most)
-        rounds -= most
+def remarks_of(calls_wait: bool, flush: Flush) -> tuple[str, ...]:
+    """What a reader should know of calls behind a gate."""
+    return (WAITS,) * calls_wait + (PERSISTS,) * flush.meets_persisting

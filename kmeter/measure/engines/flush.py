@@ -30,7 +30,8 @@ class Flush:
         self.size_bytes = max(_LEAST_BYTES, _TIMES_L2 * self._l2_bytes)
         self.achieved, self.note, self._buffer = wanted, "", 0
         self._value = 0
-        self.resets_persisting = context.reset_persisting_l2()
+        self.meets_persisting = False
+        """Whether part of L2 was set aside for lines that stay."""
         if wanted is CacheState.WARM:
             self.note = "calls follow each other, nothing is flushed"
             return
@@ -65,10 +66,19 @@ class Flush:
                 stream=stream, grid=_READ_GRID, block=_READ_BLOCK,
             )  # fmt: skip
 
-    def reset_persisting(self) -> None:
-        """Lines that the kernel marked to stay would survive a flush."""
-        if self.resets_persisting and self.achieved is not CacheState.WARM:
-            self._context.reset_persisting_l2()
+    def at_once(self, wanted: int) -> int:
+        """How many calls may stand behind one gate.
+
+        Lines that a kernel marks to stay in L2 survive a flush, and are made ordinary ones here, by the
+        host: where there may be such lines, only between one call and the next.
+        """
+        if self.achieved is CacheState.WARM:
+            return wanted
+        self._context.reset_persisting_l2()
+        if not self._context.persisting_l2_bytes():
+            return wanted
+        self.meets_persisting = True
+        return 1
 
     def close(self) -> None:
         if self._buffer:

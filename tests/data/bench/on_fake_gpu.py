@@ -79,6 +79,12 @@ def misses_a_kernel_in_graphs(a, b):
     return device.add(a, b, out, ns=5_000, stream=stream)
 
 
+@kmeter.benchmark(args=args, ref=device.add)
+def marks_lines_to_stay(a, b):
+    device.set_aside(1 << 20)
+    return device.add(a, b, ns=20_000)
+
+
 @kmeter.benchmark(args=args)
 def crashes(a, b):
     device.crash()
