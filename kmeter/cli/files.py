@@ -10,14 +10,14 @@ from kmeter.errors import UsageError
 from kmeter.units import quoted
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,4})")
-_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_STREAMS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def write_whole(path: str, text: str) -> None:
     """Write ``text`` to ``path``; a regular file by way of a temporary one beside it.
 
-    A device or pipe is written to as it is, a link is followed, ``/dev/stdout`` and ``/dev/fd/N``
-    are what this process has open there. Raises UsageError where it may not be written.
+    A device or pipe is written to as it is, a link is followed; ``-``, ``/dev/stdout`` and
+    ``/dev/fd/N`` are what this process has open there. Raises UsageError where it may not be written.
     """
     try:
         descriptor = _descriptor(path)

@@ -64,7 +64,7 @@ def test_a_loop_of_links_says_so(tmp_path: Path) -> None:
 ROOFLINE = [sys.executable, "-c", MODULE, "roofline", "-d", "rtx-4090", "--ai", "1"]
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
 def test_stdout_that_is_a_file_keeps_what_it_has(tmp_path: Path, name: str) -> None:
     log = tmp_path / "log"
     log.write_text("precious\n")
