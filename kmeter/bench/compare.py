@@ -168,10 +168,8 @@ def _told(own: NDArray[Any], right: NDArray[Any], bad: NDArray[numpy.bool_], sta
     index = _first(bad)
     kinds = dict(_kinds(own[index], right[index]))
     what = next((word for word, is_so in kinds.items() if is_so), "wrong")
-    return (
-        f"{_count(bad)} {what}, the first at {start + index}: {_text(own[index])} where "
-        f"{_text(right[index])} is right"
-    )
+    found, wanted = _texts(own[index], right[index])
+    return f"{_count(bad)} {what}, the first at {start + index}: {found} where {wanted} is right"
 
 
 def _kinds(own: Any, right: Any) -> Iterator[tuple[str, bool]]:
@@ -189,5 +187,12 @@ def _first(bad: NDArray[numpy.bool_]) -> int:
     return int(numpy.argmax(bad))
 
 
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, numpy.floating | float) else str(value)
+def _texts(own: Any, right: Any) -> tuple[str, str]:
+    """Both values, with as many digits as it takes to tell them apart."""
+    if not isinstance(own, numpy.floating | float):
+        return str(own), str(right)
+    for digits in (6, 9, 17):
+        texts = f"{own:.{digits}g}", f"{right:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts

@@ -23,7 +23,7 @@ from kmeter.bench.request import Request
 from kmeter.bench.runner import run_case
 from kmeter.bench.trial import Trial
 from kmeter.bench.workbench import Workbench, opened
-from kmeter.errors import ExitCode, KmeterError
+from kmeter.errors import ExitCode, KmeterError, UsageError
 
 _DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
@@ -64,6 +64,8 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
     path = Path(request.file)
     cases = chosen(cases_of(load(path)), request.names, request.narrowed)
     rivals = _rivals(request.against)
+    if rivals and not any(case.label in rivals for case in cases):
+        raise UsageError(f"{request.file} and {request.against} have no benchmark in common")
     bench = Workbench(None, "no card was looked for") if request.only_list else opened(FIRST)
     emit(Loaded(environment_of(bench, path), [info_of(case) for case in cases]))
     if request.only_list:

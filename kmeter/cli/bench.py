@@ -115,6 +115,8 @@ def bench(
         raise UsageError("name a file", "kmeter bench --init FILE writes a first one")
     if against is not None and compare is not None:
         raise UsageError("--against and --compare are two ways to compare", "Take one of them")
+    if shown is not None and against is not None:
+        raise UsageError("--show runs nothing", "--show FILE --compare FILE compares saved runs")
     files.demand_writable(save, csv, markdown, html, nvbench)
     gate, baseline = _share(fail_slower), None
     if compare is not None:
@@ -268,6 +270,9 @@ def _measured(
     return collector.run
 
 
+_MOST_NAMED = 5
+"""Failures that the error's one line names."""
+
 # ---- the gate -------------------------------------------------------------------------------
 
 
@@ -304,10 +309,12 @@ def _judge(
     """Raise GateFailedError or CannotTellError for what may not pass."""
     from kmeter.model.run_comparison import refused, undecided
 
-    wrong = [f"{row.label} is {row.outcome}" for row in run.failures]
-    found = [item for item in refused(changes, fail_slower) if item not in wrong]
-    if wrong or found:
-        raise GateFailedError("; ".join([*wrong, *found]))
+    wrong = [f"{row.label} {row.outcome.in_words}" for row in run.failures]
+    found = wrong + [item for item in refused(changes, fail_slower) if item not in wrong]
+    if len(found) > _MOST_NAMED:
+        found = [*found[:_MOST_NAMED], f"{len(found) - _MOST_NAMED} more"]
+    if found:
+        raise GateFailedError("; ".join(found))
     open_ones = undecided(changes)
     if strict and open_ones:
         raise CannotTellError(f"cannot tell: {', '.join(open_ones)}", "Take more samples")

@@ -25,6 +25,12 @@ class Outcome(StrEnum):
     """It did not end in the time it was given."""
 
     @property
+    def in_words(self) -> str:
+        """What a benchmark did or is: ``is wrong``, ``crashed``."""
+        adjectives = {Outcome.OK, Outcome.WRONG, Outcome.IMPOSSIBLE}
+        return f"is {self}" if self in adjectives else str(self)
+
+    @property
     def is_good(self) -> bool:
         """Whether its time can be used."""
         return self is Outcome.OK

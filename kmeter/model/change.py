@@ -54,6 +54,8 @@ def change(old: Sequence[float], new: Sequence[float], notable: float = NOTABLE)
     """
     if min(len(old), len(new)) < _FEWEST:
         short = "old" if len(old) < len(new) else "new"
+        if min(len(old), len(new)) == 1:
+            return _unknown(f"the {short} run holds one figure, and not the samples behind it")
         return _unknown(f"the {short} run has {min(len(old), len(new))} samples, {_FEWEST} needed")
     first, second = _logs(old), _logs(new)
     shifts = sorted(b - a for a in first for b in second)

@@ -61,8 +61,7 @@ def _row_change(old: Row | None, new: Row) -> RowChange:
     differing = _difference(old, new)
     if differing:
         return RowChange(new.label, old, new, _unknown(differing))
-    notable = NOTABLE_ON_HOST if new.engine == "host" else NOTABLE
-    return RowChange(new.label, old, new, change(old.used_s, new.used_s, notable))
+    return RowChange(new.label, old, new, change(old.used_s, new.used_s, _notable(new)))
 
 
 def _beside_rival(row: Row) -> RowChange:
@@ -71,7 +70,13 @@ def _beside_rival(row: Row) -> RowChange:
     if not row.rival_samples_s:
         return RowChange(row.label, None, row, _unknown("the other file has none of that name"))
     rival = Row(row.name, row.parameters, samples_s=row.rival_samples_s, engine=row.engine)
-    return RowChange(row.label, rival, row, paired_change(row.rival_samples_s, row.samples_s))
+    found = paired_change(row.rival_samples_s, row.samples_s, _notable(row))
+    return RowChange(row.label, rival, row, found)
+
+
+def _notable(row: Row) -> float:
+    """The least change that is one, by the clock that a row was timed with."""
+    return NOTABLE_ON_HOST if row.engine == "host" else NOTABLE
 
 
 def _difference(old: Row, new: Row) -> str:
@@ -114,7 +119,7 @@ def refused(changes: Sequence[RowChange], fail_slower: float) -> list[str]:
         elif item.new is None:
             found.append(f"{item.label} is missing")
         elif item.new.outcome is not Outcome.OK:
-            found.append(f"{item.label} is {item.word}")
+            found.append(f"{item.label} {item.new.outcome.in_words}")
     return found
 
 

@@ -1,6 +1,6 @@
 """Benchmarks for people: a table of times and shares, the card while it ran, and what went wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -64,7 +64,9 @@ class BenchView:
         rows = [row for row in run.rows if row.samples_s]
         if rows:
             yield ""
-            yield WideOrStacked(COLUMNS, [_row(row) for row in rows])
+            yield table_of(rows)
+            yield ""
+            yield from map(indented, legend(rows))
         watched = [row for row in rows if row.conditions.samples or row.host_s is not None]
         if watched:
             yield ""
@@ -103,6 +105,25 @@ def _row(row: Row) -> tuple[Cell, ...]:
         _STATES.get(row.cache_state, str(row.cache_state)),
         row.engine,
     )
+
+
+def table_of(rows: Sequence[Row]) -> WideOrStacked:
+    """The rows, without the columns of which nothing is known."""
+    cells = [_row(row) for row in rows]
+    told = [n for n in range(len(COLUMNS)) if any(str(row[n]) != UNKNOWN for row in cells)]
+    return WideOrStacked([COLUMNS[n] for n in told], [[row[n] for n in told] for row in cells])
+
+
+def legend(rows: Sequence[Row]) -> Iterator[str]:
+    """What the columns mean, and why one is not there."""
+    yield "±: half the 95 % interval of the median"
+    if any(row.speedups for row in rows):
+        yield "vs ref: the reference's time over this one's, above 1 is faster"
+    if not all(row.check for row in rows):
+        yield f"correct {UNKNOWN}: there is no reference"
+    reasons = {score(row).reason for row in rows if row.bytes_per_call or row.flop_per_call}
+    for reason in sorted(reasons - {""}):
+        yield f"% roof {UNKNOWN}: {reason}"
 
 
 def figures(row: Row) -> tuple[str, str, str, str]:
@@ -182,7 +203,7 @@ def remarks_of(row: Row) -> Iterator[Text]:
     if reasons:
         yield Text(f"{row.label}: {', '.join(reasons)}", style="yellow")
     if row.stopped_by == "time limit":
-        yield Text(f"{row.label}: the time was up before the precision was reached")
+        yield Text(f"{row.label}: the time was up before the precision, see --time-limit")
     if row.check is not None and row.check.same_inputs:
         yield Text(f"{row.label}: args gives the same values each time, a kept result is not seen")
     for note in row.notes:
