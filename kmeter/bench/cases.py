@@ -32,7 +32,9 @@ class Case(NamedTuple):
     def arguments(self) -> "Arguments":
         """Fresh ones of the benchmark's ``args``."""
         make = self.benchmark.args
-        made = make(**accepted(make, (), self.parameters))
+        named = accepted(make, (), self.parameters)
+        _demand_fit("args", make, (), named, self.parameters)
+        made = make(**named)
         if isinstance(made, dict):
             return Arguments((), made)
         return Arguments(tuple(made) if isinstance(made, tuple | list) else (made,), {})
@@ -54,7 +56,30 @@ class Case(NamedTuple):
         names = _names(count)
         if self.parameters and names is not None and names <= set(self.parameters):
             return count(**{name: self.parameters[name] for name in names})
-        return arguments.given_to(count, self.parameters)()  # type: ignore[no-any-return]
+        named = {**accepted(count, arguments.positional, self.parameters), **arguments.named}
+        _demand_fit("an amount per call", count, arguments.positional, named, self.parameters)
+        return count(*arguments.positional, **named)
+
+
+def _demand_fit(
+    what: str,
+    function: Callable[..., Any],
+    positional: Sequence[Any],
+    named: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+) -> None:
+    """Raise UsageError for a function that cannot be called with these, saying what it takes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a compiled function tells nothing about itself
+        return
+    try:
+        signature.bind(*positional, **named)
+    except TypeError:
+        takes = ", ".join(signature.parameters) or "nothing"
+        has = ", ".join(parameters) or "nothing"
+        given = f"{len(positional)} arguments and params {has}" if positional else f"params {has}"
+        raise UsageError(f"{what} takes {takes}, and is given {given}") from None
 
 
 class Arguments(NamedTuple):

@@ -158,6 +158,15 @@ def test_a_mistake_is_told_where_it_is_made(options: dict[str, Any], words: str)
         declared(**options)
 
 
+def test_a_function_that_takes_something_else_is_told() -> None:
+    (case,) = declared(args=lambda m: (m,), params={"n": [1]})
+    with pytest.raises(UsageError, match="args takes m, and is given params n"):
+        case.arguments()
+    (case,) = declared(bytes_per_call=lambda k: k, params={"n": [1]})[-1:]
+    with pytest.raises(UsageError, match="takes k, and is given 2 arguments and params n"):
+        case.amount(case.benchmark.bytes_per_call, case.arguments())
+
+
 def test_an_amount_that_is_none_is_refused() -> None:
     (case,) = declared(bytes_per_call=lambda x, y: -1)
     with pytest.raises(UsageError, match="above 0"):
