@@ -50,6 +50,8 @@ class Judge:
         self._same_inputs = False
         self.is_in_place = False
         """Whether the kernel writes to what it also reads."""
+        self.changes_inputs = False
+        """Whether it returns its result elsewhere, and writes to what the reference reads all the same."""
         self._written: frozenset[int] = frozenset()
         """Arguments that the kernel writes and the reference does not need: they can be poisoned."""
         self._spoilt: frozenset[int] = frozenset()
@@ -134,7 +136,7 @@ class Judge:
         """Tell arguments that are outputs alone from those that the reference needs, too."""
         fresh = self._fresh(_SEEDS[0])
         original, poisoned = cloned_arguments(fresh), cloned_arguments(fresh)
-        self._called(fresh)
+        returned = views_of(self._called(fresh))
         changed = frozenset(index for index, _ in changes(fresh, original, self._context()))
         plain = self._wanted(original)
         self._spoilt = frozenset(plain.places) - changed
@@ -144,6 +146,9 @@ class Judge:
         self._settle()
         self.is_in_place = not same_bytes(plain.values, self._wanted(poisoned).values)
         self._written = frozenset() if self.is_in_place else changed
+        own = views_of(list(fresh.values))
+        elsewhere = [view for view in returned if not any(view.overlaps(other) for other in own)]
+        self.changes_inputs = self.is_in_place and bool(elsewhere)
 
     def _called(self, arguments: Arguments) -> Any:
         """The kernel's result, when the GPU has done it."""

@@ -120,6 +120,10 @@ class Trial:
             row = self._sampled(row, calls, is_gpu_work=is_gpu_work)
         results = [call.result for call in calls]
         self._remark_on_laziness(results[0], is_lazy=is_lazy)
+        if self._judge.changes_inputs:
+            self._notes.append(
+                "it changes its inputs: later calls are timed on what is left of them"
+            )
         check = self._judge.after(results[0], results[1:], arguments, check)
         return self._judged(replace(row, check=check, notes=(*row.notes, *self._notes)))
 

@@ -126,6 +126,13 @@ def test_no_honest_kernel_is_called_wrong(honest: dict[str, Row]) -> None:
     assert len(honest) == 24
 
 
+def test_a_kernel_that_uses_up_its_inputs_is_told(honest: dict[str, Row]) -> None:
+    told = {
+        name for name, row in honest.items() if any("changes its inputs" in n for n in row.notes)
+    }
+    assert told == {"uses_up_its_input"}
+
+
 # ---- mishaps --------------------------------------------------------------------------------
 
 
