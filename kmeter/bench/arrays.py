@@ -103,9 +103,7 @@ def _holds_objects(value: Any) -> bool:
 def _interface(value: Any, name: str) -> Mapping[str, Any] | None:
     if isinstance(value, type) or not hasattr(type(value), name):
         return None
-    interface = getattr(
-        value, name, None
-    )  # some raise AttributeError where the array lies elsewhere
+    interface = getattr(value, name, None)  # some raise it where the array lies elsewhere
     return interface if isinstance(interface, Mapping) else None
 
 

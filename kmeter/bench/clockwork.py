@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kmeter.bench import frameworks
+from kmeter.bench.argument_sets import views_of
 from kmeter.bench.cases import Arguments, Case
-from kmeter.bench.workbench import Workbench, on_gpu
+from kmeter.bench.workbench import Workbench
 from kmeter.errors import KmeterError, UsageError
 from kmeter.measure.cuda_context import CudaContext
 from kmeter.measure.engines import Call, Engine
@@ -40,7 +41,9 @@ def works_on_gpu(case: Case, arguments: Arguments, result: object, timer: str) -
     """Whether a case is GPU work: its arrays lie there, or its timer says so."""
     if timer == "host":
         return False
-    return timer in _GPU_TIMERS or on_gpu((*arguments.values, result))
+    return timer in _GPU_TIMERS or any(
+        view.on_gpu for view in views_of([*arguments.values, result])
+    )
 
 
 def host_clockwork(bench: Workbench, empty: Call) -> Clockwork:
@@ -115,9 +118,9 @@ class Rotations(NamedTuple):
 def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:
     context = bench.context()
     l2 = (bench.card.device.l2_bytes if bench.card else None) or 0
-    count, footprint = 2, 0
+    count = 2
     made = [rotations.arguments()]
-    footprint = _footprint(made[0])
+    footprint = sum(view.span_bytes for view in views_of(list(made[0].values)))
     if footprint:
         count = max(2, min(_MOST_BUFFERS, -(-2 * l2 // footprint)))
     made += [rotations.arguments() for _ in range(count - 1)]
@@ -129,10 +132,3 @@ def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:
     )
     state = CacheState.COLD if is_cold else CacheState.WARM
     return Clockwork(engine, state, amount, engine.close, graph_of=made[0])
-
-
-def _footprint(arguments: Arguments) -> int:
-    from kmeter.bench.arrays import flattened, view_of
-
-    views = (view_of(item) for item in flattened(list(arguments.values)))
-    return sum(view.span_bytes for view in views if view is not None)

@@ -127,7 +127,8 @@ def _portion(
     """The largest error of a portion, and what is wrong with its first bad element."""
     if dtype == wanted_dtype and is_exact(dtype) and allowed == Allowed(0.0, 0.0):
         own, right, bad = found, wanted, found != wanted
-        errors = _distances(own, right)
+        # Of text and dates nobody asks how far they are apart.
+        errors = _sizes(_reals(own) - _reals(right)) if own.dtype.kind in "biu" else numpy.zeros(0)
     else:
         own, right = as_numbers(found, dtype), as_numbers(wanted, wanted_dtype)
         with numpy.errstate(all="ignore"):
@@ -145,16 +146,6 @@ def _portion(
     if unwritten.any():
         return largest, f"{_count(unwritten)} not written, the first at {start + _first(unwritten)}"
     return largest, _told(own, right, bad, start)
-
-
-def _distances(own: NDArray[Any], right: NDArray[Any]) -> NDArray[numpy.float64]:
-    """How far numbers are apart; of text and dates nobody asks."""
-    if own.dtype.kind not in "biu":
-        return numpy.zeros(0)
-    distance: NDArray[numpy.float64] = numpy.abs(
-        own.astype(numpy.float64) - right.astype(numpy.float64)
-    )
-    return distance
 
 
 def _poisoned(values: NDArray[Any]) -> NDArray[numpy.bool_]:

@@ -1,8 +1,6 @@
 """What the benchmarks of one process share: the card, its context, its roofs, its telemetry."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from kmeter.errors import KmeterError, NoGpuError
 from kmeter.measure.cuda_context import CudaContext, CudaError
@@ -122,11 +120,3 @@ def opened(device: str) -> Workbench:
     except KmeterError:
         ceilings = None
     return Workbench(machine, ordinal=card.ordinal or 0, ceilings=ceilings)
-
-
-def on_gpu(values: Sequence[Any]) -> bool:
-    """Whether any array among them lies on a GPU."""
-    from kmeter.bench.arrays import flattened, view_of
-
-    views = (view_of(item) for item in flattened(list(values)))
-    return any(view is not None and view.on_gpu for view in views)

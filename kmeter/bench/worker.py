@@ -67,7 +67,8 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
     if rivals and not any(case.label in rivals for case in cases):
         raise UsageError(f"{request.file} and {request.against} have no benchmark in common")
     bench = Workbench(None, "no card was looked for") if request.only_list else opened(FIRST)
-    emit(Loaded(environment_of(bench, path), [info_of(case) for case in cases]))
+    environment = environment_of(bench, path)
+    emit(Loaded(environment, [info_of(case) for case in cases]))
     if request.only_list:
         return ExitCode.OK
     sampler = _sampler(bench)
@@ -83,7 +84,7 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         if ran.is_last:
             return ExitCode.OK
         first = False
-    emit(Ended(replace(environment_of(bench, path), packages=dict(frameworks.versions()))))
+    emit(Ended(replace(environment, packages=dict(frameworks.versions()))))
     return ExitCode.OK
 
 

@@ -138,7 +138,7 @@ def figures(row: Row) -> tuple[str, str, str, str]:
 
 
 def speedup_text(row: Row) -> str:
-    """``1.43x``, or ``1.4x to 1.5x`` where the interval does not agree to the second digit."""
+    """``1.43x``; a dash where there is no reference."""
     if row.speedup is None:
         return UNKNOWN
     return f"{number(row.speedup, 3)}x"
@@ -234,12 +234,19 @@ class ChangesView:
 
 def _change_row(item: RowChange) -> tuple[Cell, ...]:
     return (
+        *change_figures(item),
+        Text(verdict_text(item), style=_COLOURS.get(item.change.verdict, "")),
+    )
+
+
+def change_figures(item: RowChange) -> tuple[str, ...]:
+    """Label, both medians, the ratio and its interval."""
+    return (
         item.label,
         si(item.old.median_s if item.old else None, "s"),
         si(item.new.median_s if item.new else None, "s"),
         number(item.change.ratio),
         interval_text(item.change.interval),
-        Text(verdict_text(item), style=_COLOURS.get(item.change.verdict, "")),
     )
 
 

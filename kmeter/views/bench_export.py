@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from kmeter.model.benchmark import BenchRun, Row
 from kmeter.model.run_comparison import RowChange
 from kmeter.model.score import score
-from kmeter.units import UNKNOWN, number, percent, si
-from kmeter.views.bench import figures, interval_text, remarks_of, speedup_text, verdict_text, where
+from kmeter.units import UNKNOWN, percent
+from kmeter.views.bench import (
+    change_figures,
+    figures,
+    remarks_of,
+    speedup_text,
+    verdict_text,
+    where,
+)
 
 _CSV_COLUMNS = (
     "name", "parameters", "status", "reason", "median_s", "interval_low_s", "interval_high_s",
@@ -57,7 +64,7 @@ def bench_markdown(run: BenchRun, changes: Sequence[RowChange] = (), baseline: s
         lines += ["", f"Against {_escaped(baseline)}:", ""]
         lines += _table(
             ("kernel", "before", "now", "ratio", "95 % interval", "verdict"),
-            [_markdown_change(item) for item in changes],
+            [(*change_figures(item), verdict_text(item)) for item in changes],
         )
     return "\n".join(lines) + "\n"
 
@@ -71,17 +78,6 @@ def _markdown_row(row: Row) -> tuple[str, ...]:
         {True: "yes", False: "no", None: UNKNOWN}[row.correct]
         if row.outcome.is_good
         else str(row.outcome),
-    )
-
-
-def _markdown_change(item: RowChange) -> tuple[str, ...]:
-    return (
-        item.label,
-        si(item.old.median_s if item.old else None, "s"),
-        si(item.new.median_s if item.new else None, "s"),
-        number(item.change.ratio),
-        interval_text(item.change.interval),
-        verdict_text(item),
     )
 
 

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import SHORTEST_S, Call, in_turns
-from kmeter.measure.engines.events import BEHIND_A_GATE, remarks_of
+from kmeter.measure.engines import Call
 from kmeter.measure.engines.flush import Flush
+from kmeter.measure.engines.gated import GatedEngine
 from kmeter.measure.engines.kernels import PREFIX, EngineKernels, Gate
 
 _BUFFER_BYTES = 8 * 2**20
@@ -69,7 +69,7 @@ def _recorder() -> Recorder:
     return Recorder()
 
 
-class CuptiEngine:
+class CuptiEngine(GatedEngine):
     """Times from the start of a call's first kernel to the end of its last."""
 
     name = "cupti"
@@ -84,17 +84,6 @@ class CuptiEngine:
         self._gate = Gate(kernels)
         self._records.start()
 
-    def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
-        """Seconds of each call on the GPU."""
-        taken: list[list[float]] = [[] for _ in calls]
-        order = in_turns(calls, rounds)
-        while order:
-            size = self._flush.at_once(BEHIND_A_GATE)
-            for index, seconds in self._block(order[:size]):
-                taken[index].append(seconds)
-            order = order[size:]
-        return taken
-
     def _block(self, order: Sequence[tuple[int, Call]]) -> list[tuple[int, float]]:
         self._records.take()  # what others did meanwhile
         with self._gate.held(self._stream):
@@ -104,18 +93,10 @@ class CuptiEngine:
                 call()
                 self._kernels.launch("nothing", stream=self._stream)
         self._context.synchronize()
-        found = [max(SHORTEST_S, span) for span in spans(self._records.take())]
+        found = list(spans(self._records.take()))
         if len(found) != len(order):
             raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
         return [(index, seconds) for (index, _), seconds in zip(order, found, strict=True)]
-
-    @property
-    def calls_wait(self) -> bool:
-        """Whether the gate had to open itself."""
-        return self._gate.opened_itself
-
-    def remarks(self) -> tuple[str, ...]:
-        return remarks_of(self.calls_wait, self._flush)
 
     def close(self) -> None:
         self._records.stop()

@@ -3,20 +3,19 @@
 from collections.abc import Iterator, Sequence
 
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import PERSISTS, SHORTEST_S, WAITS, Call, in_turns
+from kmeter.measure.engines import Call
 from kmeter.measure.engines.flush import Flush
+from kmeter.measure.engines.gated import GatedEngine
 from kmeter.measure.engines.kernels import EngineKernels, Gate
 from kmeter.model.samples import quantile
 
 EMPTY_KERNEL_S = 1.0e-6
 """How long CUPTI says that an empty kernel takes, beyond which an event pair's reading is its own
 cost. Assumed to be the same on every GPU; where CUPTI is there, ``auto`` uses it instead."""
-BEHIND_A_GATE = 16
-"""Calls at a time: the driver's queue takes about a thousand launches."""
 _CALIBRATION_ROUNDS = 48
 
 
-class EventEngine:
+class EventEngine(GatedEngine):
     """Times what a call gives to a stream, from its beginning to its end on the GPU."""
 
     name = "events"
@@ -38,17 +37,6 @@ class EventEngine:
     def _empty_kernel(self) -> None:
         self._kernels.launch("nothing", stream=self._stream)
 
-    def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
-        """Seconds of each call on the GPU; raises CudaError for what went wrong there."""
-        taken: list[list[float]] = [[] for _ in calls]
-        order = in_turns(calls, rounds)
-        while order:
-            size = self._flush.at_once(BEHIND_A_GATE)
-            for index, seconds in self._block(order[:size]):
-                taken[index].append(max(SHORTEST_S, seconds - self.overhead_s))
-            order = order[size:]
-        return taken
-
     def _block(self, order: Sequence[tuple[int, Call]]) -> Iterator[tuple[int, float]]:
         pairs = self._events(len(order))
         with self._gate.held(self._stream):
@@ -66,22 +54,9 @@ class EventEngine:
             self._pairs.append((self._context.new_event(), self._context.new_event()))
         return self._pairs[:count]
 
-    @property
-    def calls_wait(self) -> bool:
-        """Whether the gate had to open itself."""
-        return self._gate.opened_itself
-
-    def remarks(self) -> tuple[str, ...]:
-        return remarks_of(self.calls_wait, self._flush)
-
     def close(self) -> None:
         for pair in self._pairs:
             for event in pair:
                 self._context.destroy_event(event)
         self._pairs = []
         self._gate.close()
-
-
-def remarks_of(calls_wait: bool, flush: Flush) -> tuple[str, ...]:
-    """What a reader should know of calls behind a gate."""
-    return (WAITS,) * calls_wait + (PERSISTS,) * flush.meets_persisting
