@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kmeter.bench import frameworks
 from kmeter.bench.argument_sets import views_of
-from kmeter.bench.cases import Arguments, Case
+from kmeter.bench.cases import Arguments
 from kmeter.bench.workbench import Workbench
 from kmeter.errors import KmeterError, UsageError
 from kmeter.measure.cuda_context import CudaContext
@@ -37,8 +37,8 @@ class Clockwork(NamedTuple):
     """Why it is not the engine that was asked for, or what ``auto`` found."""
 
 
-def works_on_gpu(case: Case, arguments: Arguments, result: object, timer: str) -> bool:
-    """Whether a case is GPU work: its arrays lie there, or its timer says so."""
+def works_on_gpu(arguments: Arguments, result: object, timer: str) -> bool:
+    """Whether a call is GPU work: its arrays lie there, or its timer says so."""
     if timer == "host":
         return False
     return timer in _GPU_TIMERS or any(

@@ -98,7 +98,7 @@ class Trial:
         timer = self._settings.timer or benchmark.timer
         probe = case.arguments()
         result = probe.given_to(benchmark.function, case.parameters)()
-        is_gpu_work = works_on_gpu(case, probe, result, timer)
+        is_gpu_work = works_on_gpu(probe, result, timer)
         if is_gpu_work:
             self._bench.context()
         self._bench.settle()
