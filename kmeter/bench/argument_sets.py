@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy
-from numpy.typing import NDArray
-
 from kmeter.bench import arrays
 from kmeter.bench.arrays import View, cloned, flattened, values_of
 from kmeter.bench.cases import Arguments
 from kmeter.bench.compare import Values
+from kmeter.bench.numbers import is_same_memory
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext
 
@@ -85,10 +83,6 @@ def same_values(one: Arguments, other: Arguments, context: Context) -> bool:
 def same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:
     """Whether values are equal to the bit, NaN among them."""
     return len(one) == len(other) and all(
-        kind == other_kind and numpy.array_equal(_bits(a), _bits(b))
+        kind == other_kind and is_same_memory(a, b)
         for (a, kind), (b, other_kind) in zip(one, other, strict=True)
     )
-
-
-def _bits(values: NDArray[Any]) -> NDArray[Any]:
-    return numpy.ascontiguousarray(values).reshape(*values.shape, 1).view(numpy.uint8)

@@ -126,9 +126,9 @@ def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:
     made += [rotations.arguments() for _ in range(count - 1)]
     bound = [[bind(arguments) for arguments in made] for bind in rotations.functions]
     engine = GraphEngine(context, bench.kernels(), frameworks.on_stream, bound)
-    is_cold = footprint * count >= 2 * l2 > 0
+    leaves_l2 = footprint * count >= 2 * l2 > 0
     amount = (
         f"{count} sets of arguments, {footprint * count >> 20} MiB in all, take turns in a graph"
     )
-    state = CacheState.COLD if is_cold else CacheState.WARM
+    state = CacheState.ROTATING if leaves_l2 else CacheState.WARM
     return Clockwork(engine, state, amount, engine.close, graph_of=made[0])

@@ -1,6 +1,6 @@
 """Data types of results: how fine each is, and the bits of those that NumPy lacks as numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -8,6 +8,9 @@ import numpy
 from numpy.typing import NDArray
 
 from kmeter.errors import KmeterError
+
+_AT_ONCE = 1 << 20
+"""Bytes compared at a time."""
 
 
 class Fineness(NamedTuple):
@@ -79,6 +82,25 @@ def as_numbers(bits: NDArray[Any], dtype: str) -> NDArray[Any]:
     if not is_exact(dtype):
         raise KmeterError(f"results of type {dtype} cannot be compared")
     return bits
+
+
+def is_same_memory(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two arrays of one shape are equal to the bit, NaN among them."""
+    if one.shape != other.shape or one.itemsize != other.itemsize:
+        return False
+    own, others = (numpy.ascontiguousarray(a).reshape(-1).view(numpy.uint8) for a in (one, other))
+    return all(
+        numpy.array_equal(_in_words(own[part]), _in_words(others[part])) for part in _parts(own)
+    )
+
+
+def _parts(raw: NDArray[numpy.uint8]) -> Iterator[slice]:
+    return (slice(start, start + _AT_ONCE) for start in range(0, raw.size, _AT_ONCE))
+
+
+def _in_words(raw: NDArray[numpy.uint8]) -> NDArray[Any]:
+    """Eight bytes an element where they come out even: that compares faster."""
+    return raw.view(numpy.uint64) if raw.size % 8 == 0 else raw
 
 
 def _widened(values: NDArray[Any]) -> NDArray[numpy.float64]:

@@ -229,7 +229,12 @@ class Trial:
                 call()
             self._bench.settle()
         most = min(self._settings.most_samples, benchmark.iters or self._settings.most_samples)
-        rule = StopRule(self._settings.precision, self._settings.time_limit_s, most=most)
+        rule = StopRule(
+            self._settings.precision,
+            self._settings.time_limit_s,
+            most=most,
+            resolution_s=engine.resolution_s,
+        )
         self._sampler.start()
         taken = take(engine, calls, rule, self._sampler.glimpses, self._tell_samples)
         conditions = self._sampler.stop()

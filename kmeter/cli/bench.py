@@ -174,7 +174,7 @@ def _cache(text: str | None, no_flush_l2: bool) -> "CacheState":
     from kmeter.model.benchmark import CacheState
     from kmeter.units import quoted
 
-    states = [str(state) for state in CacheState if state is not CacheState.UNKNOWN]
+    states = [str(state) for state in (CacheState.COLD, CacheState.CLEAN, CacheState.WARM)]
     if text is not None and text not in states:
         raise UsageError(f"--cache is one of {', '.join(states)}, not {quoted(text)}")
     if no_flush_l2 and text not in {None, "warm"}:

@@ -19,6 +19,8 @@ class StopRule:
     """Time before it is: a card's clocks and heat, and a host's other work, change more slowly than
     samples come."""
     most: int = 10_000
+    resolution_s: float = 0.0
+    """The tick of the clock: an interval of one tick to either side is as narrow as it gets."""
 
     def met(self, samples: Sequence[float], elapsed_s: float) -> str:
         """``precision``, ``count`` or ``time limit``, or nothing while it goes on."""
@@ -26,7 +28,11 @@ class StopRule:
             return "count"
         found = summary(samples)
         precision = found.precision if found else None
-        is_precise = precision is not None and precision <= self.precision
+        is_precise = (
+            found is not None
+            and precision is not None
+            and precision * found.median <= max(self.precision * found.median, self.resolution_s)
+        )
         if is_precise and len(samples) >= self.least and elapsed_s >= self.least_time_s:
             return "precision"
         return "time limit" if elapsed_s >= self.time_limit_s else ""

@@ -45,6 +45,9 @@ class CacheState(StrEnum):
     """Another's data, only read: the kernel's own writes may stay in L2 unpaid."""
     WARM = "warm"
     """What the call before left there."""
+    ROTATING = "rotating"
+    """What calls on other buffers left there: inputs come from DRAM, and each call pays for writing
+    another's results back."""
     UNKNOWN = "unknown"
 
 

@@ -99,7 +99,7 @@ def impossible(row: Row) -> str:
     if (
         found.bytes_per_s is not None
         and roofs.dram_bytes_per_s
-        and row.cache_state is CacheState.COLD
+        and row.cache_state in {CacheState.COLD, CacheState.ROTATING}
         and found.bytes_per_s > _PLAUSIBLE * roofs.dram_bytes_per_s
     ):
         return (

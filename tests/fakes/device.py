@@ -14,7 +14,7 @@ _lib.fakeLaunch.argtypes = (
     ctypes.c_size_t, ctypes.c_longlong,
 )  # fmt: skip
 _lib.cuMemFree_v2.argtypes = (ctypes.c_void_p,)
-_NOTHING, _ADD, _CRASH, _HANG, _DOUBLE = range(5)
+_NOTHING, _ADD, _CRASH, _HANG, _DOUBLE, _SKIP, _MARK = range(7)
 KERNEL_NS = 50_000
 
 
@@ -98,11 +98,17 @@ def launch(
 
 
 def add(
-    a: Array, b: Array, out: Array | None = None, ns: int = KERNEL_NS, stream: int | None = None
+    a: Array,
+    b: Array,
+    out: Array | None = None,
+    ns: int = KERNEL_NS,
+    stream: int | None = None,
+    *,
+    marks: bool = False,
 ) -> Array:
-    """a + b, in a kernel of that duration."""
+    """a + b, in a kernel of that duration, or half of it where lines it ``marks`` are still in L2."""
     out = Array(a.size) if out is None else out
-    launch(_ADD, out, a, b, ns, stream)
+    launch(_MARK if marks else _ADD, out, a, b, ns, stream)
     return out
 
 

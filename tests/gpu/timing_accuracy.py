@@ -7,12 +7,13 @@ each state of L2; five whole runs of kmeter's engines; Triton's do_bench, torch'
 is installed, NVBench's Python package. Prints a table; needs cupy, torch, triton and cupti-python.
 """
 
-import importlib.util
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -86,45 +87,57 @@ class Bench:
         return found
 
 
-def others(call: Callable[[], object]) -> Iterator[tuple[str, float]]:
-    """What other harnesses say of the same call, seconds."""
-    import torch
-    from cupyx.profiler import benchmark
-    from torch.utils.benchmark import Timer
-    from triton.testing import do_bench
+def do_bench(call: Callable[[], object]) -> float:
+    """Triton's, in seconds."""
+    from triton.testing import do_bench as triton_do_bench
 
-    yield "Triton do_bench", do_bench(call, return_mode="median") * 1e-3
-    yield "torch Timer", Timer("call()", globals={"call": call}).blocked_autorange().median
+    return float(triton_do_bench(call, return_mode="median")) * 1e-3
+
+
+def torch_timer(call: Callable[[], object]) -> float:
+    """torch.utils.benchmark's."""
+    import torch
+    from torch.utils.benchmark import Timer
+
+    found = Timer("call()", globals={"call": call}).blocked_autorange().median
     torch.cuda.synchronize()
-    yield "cupyx", float(statistics.median(benchmark(call, n_repeat=100, n_warmup=10).gpu_times[0]))
-    if importlib.util.find_spec("cuda.bench") is not None:
-        yield "NVBench", nvbench(call)
+    return float(found)
+
+
+def cupyx(call: Callable[[], object]) -> float:
+    """CuPy's own benchmark function: its GPU times."""
+    from cupyx.profiler import benchmark
+
+    return float(statistics.median(benchmark(call, n_repeat=100, n_warmup=10).gpu_times[0]))
 
 
 def nvbench(call: Callable[[], object]) -> float:
-    """NVBench's cold measurement through its Python package, in a run of its own."""
-    import tempfile
-
-    import torch
+    """NVBench's cold measurement through its Python package, of this call alone."""
     from cuda import bench
 
-    def measured(state: Any) -> None:
-        handle = state.get_stream().addressof() if hasattr(state.get_stream(), "addressof") else 0
-        stream = torch.cuda.ExternalStream(handle) if handle else torch.cuda.current_stream()
+    def state_of(state: Any) -> None:
+        with frameworks.on_stream(state.get_stream().addressof()):
+            state.exec(lambda _: call(), sync=True)
 
-        def launch(_: Any) -> None:
-            with torch.cuda.stream(stream):
-                call()
-
-        state.exec(launch, sync=True)
-
-    bench.register(measured)
+    name = f"call{next(_numbers)}"
+    bench.register(state_of).set_name(name)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "out.json"
-        bench.run_all_benchmarks(["nvbench", "--json", str(file)])
+        options = ["--benchmark", name, "--timeout", "3", "--quiet", "--json", str(file)]
+        bench.run_all_benchmarks(["nvbench", *options])
         summaries = json.loads(file.read_text())["benchmarks"][-1]["states"][0]["summaries"]
-    times = {item["tag"]: item["data"][0]["value"] for item in summaries}
+    times = {item["tag"]: item["data"][0]["value"] for item in summaries if item["data"]}
     return float(times["nv/cold/time/gpu/mean"])
+
+
+_numbers = count()
+
+OTHERS: dict[str, Callable[[Callable[[], object]], float]] = {
+    "Triton do_bench": do_bench,
+    "torch Timer": torch_timer,
+    "cupyx": cupyx,
+    "NVBench": nvbench,
+}
 
 
 def measured(case: Case, bench: Bench) -> dict[str, Any]:
@@ -147,21 +160,23 @@ def measured(case: Case, bench: Bench) -> dict[str, Any]:
 
 def attempts(call: Callable[[], object]) -> Iterator[tuple[str, float | str]]:
     """The others' answers, or what they raised."""
-    try:
-        yield from others(call)
-    except Exception as error:
-        yield "others_failed", f"{type(error).__name__}: {error}"
+    for name, harness in OTHERS.items():
+        try:
+            yield name, harness(call)
+        except Exception as error:
+            yield name, f"{type(error).__name__}: {error}"
 
 
 def main() -> int:
     """Measure all, write OUT.json and print microseconds."""
+    out = Path(sys.argv[1])  # before a file is loaded, which sees arguments of its own
     bench = Bench()
     rows = []
     for case in cases_of(load(KERNELS)):
         start = time.perf_counter()
         row = measured(case, bench)
         rows.append(row)
-        Path(sys.argv[1]).write_text(json.dumps(rows, indent=1))
+        out.write_text(json.dumps(rows, indent=1))
         told = {key: value for key, value in row.items() if isinstance(value, float)}
         middles = {
             key: statistics.median(value) for key, value in row.items() if isinstance(value, list)

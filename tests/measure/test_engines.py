@@ -108,6 +108,8 @@ class Scripted:
 
     name, overhead_s, calls_wait = "scripted", 0.0, False
 
+    resolution_s = 0.0
+
     def __init__(self) -> None:
         self.taken = 0
 

@@ -5,6 +5,8 @@ from typing import Protocol
 
 Call = Callable[[], object]
 """The work to be timed, with its arguments bound."""
+GPU_TICK_S = 32e-9
+"""What the clock behind events and CUPTI's records counts in, as an H200's times show."""
 SHORTEST_S = 1e-9
 """What is left of a call that does nothing: below any clock's resolution, and above 0."""
 
@@ -15,6 +17,9 @@ class Engine(Protocol):
     name: str
     overhead_s: float
     """What was taken off every sample."""
+
+    resolution_s: float
+    """The tick of its clock: no interval of samples gets narrower."""
 
     @property
     def calls_wait(self) -> bool:
@@ -43,7 +48,5 @@ def in_turns(calls: Sequence[Call], rounds: int) -> list[tuple[int, Call]]:
 
 WAITS = "the call waits for the GPU: the time between its launches is in it"
 """What a reader should know of a call that does."""
-PERSISTS = (
-    "part of L2 is set aside for lines that stay: they were made ordinary ones before each call"
-)
-"""What a reader should know of a kernel that marks lines."""
+PERSISTS = "it marks lines to stay in L2: they were made ordinary ones before each call"
+"""What a reader should know of a kernel that does."""

@@ -82,6 +82,7 @@ class CuptiEngine(GatedEngine):
         self._records = _recorder()
         self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
         self._gate = Gate(kernels)
+        self._marking = {}
         self._records.start()
 
     def _block(self, order: Sequence[tuple[int, Call]]) -> list[tuple[int, float]]:

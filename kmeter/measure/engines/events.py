@@ -25,6 +25,7 @@ class EventEngine(GatedEngine):
     ) -> None:
         self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
         self._gate = Gate(kernels)
+        self._marking = {}
         self._pairs: list[tuple[Handle, Handle]] = []
         self.overhead_s = 0.0
         self.overhead_s = self._calibrated()

@@ -30,8 +30,6 @@ class Flush:
         self.size_bytes = max(_LEAST_BYTES, _TIMES_L2 * self._l2_bytes)
         self.achieved, self.note, self._buffer = wanted, "", 0
         self._value = 0
-        self.meets_persisting = False
-        """Whether part of L2 was set aside for lines that stay."""
         if wanted is CacheState.WARM:
             self.note = "calls follow each other, nothing is flushed"
             return
@@ -66,19 +64,15 @@ class Flush:
                 stream=stream, grid=_READ_GRID, block=_READ_BLOCK,
             )  # fmt: skip
 
-    def at_once(self, wanted: int) -> int:
-        """How many calls may stand behind one gate.
+    @property
+    def may_miss_lines(self) -> bool:
+        """Whether lines that a kernel marks to stay in L2 could survive a flush."""
+        return self.achieved is not CacheState.WARM and self._context.persisting_l2_bytes() > 0
 
-        Lines that a kernel marks to stay in L2 survive a flush, and are made ordinary ones here, by the
-        host: where there may be such lines, only between one call and the next.
-        """
-        if self.achieved is CacheState.WARM:
-            return wanted
-        self._context.reset_persisting_l2()
-        if not self._context.persisting_l2_bytes():
-            return wanted
-        self.meets_persisting = True
-        return 1
+    def release_lines(self) -> None:
+        """Make lines that were marked to stay ordinary ones: the host does that, not the stream."""
+        if self.achieved is not CacheState.WARM:
+            self._context.reset_persisting_l2()
 
     def close(self) -> None:
         if self._buffer:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext, Handle
-from kmeter.measure.engines import SHORTEST_S, Call, turns
+from kmeter.measure.engines import GPU_TICK_S, SHORTEST_S, Call, turns
 from kmeter.measure.engines.events import EMPTY_KERNEL_S
 from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.samples import quantile
@@ -23,6 +23,7 @@ class GraphEngine:
     """Replays graphs of calls. Each call is given as its rotation: the same work on other buffers."""
 
     name = "graph"
+    resolution_s = GPU_TICK_S
 
     def __init__(
         self,

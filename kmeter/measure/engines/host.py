@@ -17,6 +17,7 @@ class HostEngine:
     """Times calls by the monotonic clock; ``finish`` waits for what they left running."""
 
     name = "host"
+    resolution_s = 1e-9
 
     def __init__(
         self, finish: Callable[[], object] | None = None, empty: Call | None = None

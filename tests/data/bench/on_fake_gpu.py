@@ -82,6 +82,12 @@ def misses_a_kernel_in_graphs(a, b):
 @kmeter.benchmark(args=args, ref=device.add)
 def marks_lines_to_stay(a, b):
     device.set_aside(1 << 20)
+    return device.add(a, b, ns=20_000, marks=True)
+
+
+@kmeter.benchmark(args=args, ref=device.add)
+def marks_nothing(a, b):
+    device.set_aside(1 << 20)
     return device.add(a, b, ns=20_000)
 
 
