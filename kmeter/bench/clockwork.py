@@ -1,6 +1,7 @@
 """Choosing a timing engine for one case, and what it needs."""
 
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from kmeter.bench import frameworks
@@ -20,6 +21,7 @@ from kmeter.model.benchmark import CacheState
 
 _GPU_TIMERS = frozenset({"events", "graph", "cupti"})
 _MOST_BUFFERS = 64
+_FEW, _SHORT_S = 8, 10e-6
 
 
 class Clockwork(NamedTuple):
@@ -32,9 +34,18 @@ class Clockwork(NamedTuple):
     graph_of: Arguments | None = None
     """The first arguments of a graph's rotation."""
     second: Engine | None = None
-    """Another engine of the same state, to check the first one against."""
+    """CUPTI's, where it is installed and nobody chose: the first one is checked against it."""
     note: str = ""
     """Why it is not the engine that was asked for, or what ``auto`` found."""
+
+    def suited_to(self, call: Call) -> "Clockwork":
+        """CUPTI's records first for a short call, of which an event pair's own cost is a large part.
+
+        Not for a longer one: what CUPTI does to time a kernel slows one of many blocks.
+        """
+        if self.second is None or median(self.engine.sample([call], _FEW)[0]) >= _SHORT_S:
+            return self
+        return self._replace(engine=self.second, second=self.engine)
 
 
 def works_on_gpu(arguments: Arguments, result: object, timer: str) -> bool:
@@ -57,7 +68,7 @@ def host_clockwork(bench: Workbench, empty: Call) -> Clockwork:
 def gpu_clockwork(
     bench: Workbench, timer: str, cache: CacheState, stream: int, rotations: "Rotations"
 ) -> Clockwork:
-    """The engine of that name; ``auto`` is CUPTI where it is installed, else events.
+    """The engine of that name; ``auto`` is events, with CUPTI's beside it where that is installed.
 
     Raises UsageError or KmeterError where the named one cannot work.
     """
@@ -65,24 +76,21 @@ def gpu_clockwork(
     if timer == "graph":
         return _graph(bench, rotations)
     flush = Flush(context, kernels, cache)
-    engine: Engine | None = None
-    second: Engine | None = None
+    engines: list[Engine] = []
     note = ""
+    if timer in {"auto", "events"}:
+        engines.append(EventEngine(context, kernels, flush, stream))
     if timer in {"auto", "cupti"}:
-        engine, note = _cupti(context, kernels, flush, stream, is_asked_for=timer == "cupti")
-    if engine is None:
-        engine = EventEngine(context, kernels, flush, stream)
-    elif timer == "auto":
-        second = EventEngine(context, kernels, flush, stream)
-    first = engine
+        found, note = _cupti(context, kernels, flush, stream, is_asked_for=timer == "cupti")
+        engines += [found] if found is not None else []
 
     def close() -> None:
-        first.close()
-        if second is not None:
-            second.close()
+        for engine in engines:
+            engine.close()
         flush.close()
 
-    return Clockwork(engine, flush.achieved, flush.note, close, second=second, note=note)
+    second = engines[1] if len(engines) > 1 else None
+    return Clockwork(engines[0], flush.achieved, flush.note, close, second=second, note=note)
 
 
 def _cupti(
@@ -104,7 +112,7 @@ def _cupti(
     except Exception as error:  # CUPTI's own: another profiler observes this process
         if is_asked_for:
             raise KmeterError(f"CUPTI cannot observe: {error}") from None
-        return None, f"CUPTI is installed and cannot observe ({error}): events instead"
+        return None, f"CUPTI is installed and cannot observe ({error})"
 
 
 class Rotations(NamedTuple):

@@ -48,4 +48,6 @@ def cross_check(clockwork: Clockwork, call: Callable[[], object], samples: Seque
     median = quantile(sorted(samples), 0.5)
     if abs(again - median) <= _DISAGREEMENT * median + _DISAGREEMENT_S:
         return ""
-    return f"{clockwork.second.name} say {si(again, 's')}: the two timers disagree"
+    what = "CUPTI's records" if clockwork.second.name == "cupti" else clockwork.second.name
+    why = " (CUPTI slows kernels of many blocks)" if clockwork.second.name == "cupti" else ""
+    return f"{what} say {si(again, 's')}: the two timers disagree{why}"

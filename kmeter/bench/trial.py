@@ -221,13 +221,15 @@ class Trial:
     def _sampled(self, row: Row, calls: Sequence[Kept], *, is_gpu_work: bool) -> Row:
         clockwork = self._clockwork
         assert clockwork is not None
-        engine, benchmark = clockwork.engine, self._case.benchmark
+        benchmark = self._case.benchmark
         self._tell("warming up")
         warm_up = _WARM_UP if benchmark.warmup is None else benchmark.warmup
         for call in calls:
             for _ in range(warm_up):
                 call()
             self._bench.settle()
+        clockwork = self._clockwork = clockwork.suited_to(calls[0])
+        engine = clockwork.engine
         most = min(self._settings.most_samples, benchmark.iters or self._settings.most_samples)
         rule = StopRule(
             self._settings.precision,

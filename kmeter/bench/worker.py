@@ -68,6 +68,7 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         raise UsageError(f"{request.file} and {request.against} have no benchmark in common")
     bench = Workbench(None, "no card was looked for") if request.only_list else opened(FIRST)
     environment = environment_of(bench, path)
+    frameworks.spare_what_is_loaded()
     emit(Loaded(environment, [info_of(case) for case in cases]))
     if request.only_list:
         return ExitCode.OK

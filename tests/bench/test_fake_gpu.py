@@ -187,12 +187,18 @@ def test_energy_is_of_one_call(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("name", "seconds"), [("add", 50e-6), ("tiny", 1.5e-6), ("two_kernels", 30e-6)]
 )
-def test_cupti_is_used_where_it_is(bench: Bench, name: str, seconds: float) -> None:
-    row = bench(name, cupti=True)[name]
+def test_cupti_reads_the_same(bench: Bench, name: str, seconds: float) -> None:
+    row = bench(name, "--timer", "cupti", cupti=True)[name]
     assert (row["status"], row["engine"], row["overhead_s"]) == ("ok", "cupti", 0)
     assert row["median_s"] == pytest.approx(seconds, rel=1e-6)
     assert row["cache_state"] == "cold"
     assert row["notes"] == [], "events agree"
+
+
+@pytest.mark.parametrize(("name", "engine"), [("tiny", "cupti"), ("add", "events")])
+def test_where_cupti_is_it_times_the_short_ones(bench: Bench, name: str, engine: str) -> None:
+    row = bench(name, cupti=True)[name]
+    assert (row["status"], row["engine"], row["notes"]) == ("ok", engine, [])
 
 
 def test_cupti_sees_that_nothing_was_done_on_the_stream(bench: Bench) -> None:

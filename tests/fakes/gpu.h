@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum { OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, CAPTURE_UNSUPPORTED = 900 };
-enum { MARK_NS = 2000, EMPTY_NS = 1000, GRAPH_GAP_NS = 700, BYTES_PER_NS = 2000 };
+enum { MARK_NS = 2000, EMPTY_NS = 400, GRAPH_GAP_NS = 700, BYTES_PER_NS = 2000 };
 enum { STREAMS = 64, NODES = 4096, FUNCTIONS = 16, UNTOUCHED_BYTES = 1 << 25 };
 
 typedef struct { int op; float *out, *a, *b; size_t n; int64_t ns; } work_t;

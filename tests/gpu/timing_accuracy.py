@@ -7,13 +7,13 @@ each state of L2; five whole runs of kmeter's engines; Triton's do_bench, torch'
 is installed, NVBench's Python package. Prints a table; needs cupy, torch, triton and cupti-python.
 """
 
+import importlib.util
 import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,33 +111,38 @@ def cupyx(call: Callable[[], object]) -> float:
     return float(statistics.median(benchmark(call, n_repeat=100, n_warmup=10).gpu_times[0]))
 
 
-def nvbench(call: Callable[[], object]) -> float:
-    """NVBench's cold measurement through its Python package, of this call alone."""
-    from cuda import bench
-
-    def state_of(state: Any) -> None:
-        with frameworks.on_stream(state.get_stream().addressof()):
-            state.exec(lambda _: call(), sync=True)
-
-    name = f"call{next(_numbers)}"
-    bench.register(state_of).set_name(name)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "out.json"
-        options = ["--benchmark", name, "--timeout", "3", "--quiet", "--json", str(file)]
-        bench.run_all_benchmarks(["nvbench", *options])
-        summaries = json.loads(file.read_text())["benchmarks"][-1]["states"][0]["summaries"]
-    times = {item["tag"]: item["data"][0]["value"] for item in summaries if item["data"]}
-    return float(times["nv/cold/time/gpu/mean"])
-
-
-_numbers = count()
-
 OTHERS: dict[str, Callable[[Callable[[], object]], float]] = {
     "Triton do_bench": do_bench,
     "torch Timer": torch_timer,
     "cupyx": cupyx,
-    "NVBench": nvbench,
 }
+
+
+def nvbench(cases: Sequence[Case]) -> dict[str, float]:
+    """NVBench's cold measurement of each through its Python package, which runs once a process."""
+    from cuda import bench
+
+    def declare(number: int, call: Callable[[], object]) -> None:
+        def state_of(state: Any) -> None:
+            with frameworks.on_stream(state.get_stream().addressof()):
+                call()
+                state.exec(lambda _: call(), batched=False)
+
+        bench.register(state_of).set_name(f"call{number}")
+
+    for number, case in enumerate(cases):
+        declare(number, case.arguments().given_to(case.benchmark.function, {}))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "out.json"
+        bench.run_all_benchmarks(["nvbench", "--timeout", "2", "--quiet", "--json", str(file)])
+        found = json.loads(file.read_text())["benchmarks"]
+    return dict(zip((case.name for case in cases), map(_nvbench_seconds, found), strict=True))
+
+
+def _nvbench_seconds(benchmark: dict[str, Any]) -> float:
+    summaries = benchmark["states"][0]["summaries"]
+    times = {item["tag"]: item["data"][0]["value"] for item in summaries if item["data"]}
+    return float(times["nv/cold/time/gpu/mean"])
 
 
 def measured(case: Case, bench: Bench) -> dict[str, Any]:
@@ -172,7 +177,8 @@ def main() -> int:
     out = Path(sys.argv[1])  # before a file is loaded, which sees arguments of its own
     bench = Bench()
     rows = []
-    for case in cases_of(load(KERNELS)):
+    cases = cases_of(load(KERNELS))
+    for case in cases:
         start = time.perf_counter()
         row = measured(case, bench)
         rows.append(row)
@@ -183,6 +189,11 @@ def main() -> int:
         }
         line = "  ".join(f"{key} {value * 1e6:.2f}" for key, value in {**told, **middles}.items())
         print(f"{row['name']} ({time.perf_counter() - start:.1f} s): {line}", flush=True)
+    if importlib.util.find_spec("cuda.bench") is not None:
+        for row, (name, seconds) in zip(rows, nvbench(cases).items(), strict=True):
+            row["NVBench"] = seconds
+            print(f"NVBench: {name} {seconds * 1e6:.2f}", flush=True)
+        out.write_text(json.dumps(rows, indent=1))
     return 0
 
 
