@@ -21,6 +21,8 @@ from kmeter.model.benchmark import CacheState
 
 _GPU_TIMERS = frozenset({"events", "graph", "cupti"})
 _MOST_BUFFERS = 64
+_LEAST_IN_GRAPH = 16
+"""Calls of a graph, over which its launch is spread."""
 _FEW, _SHORT_S = 8, 10e-6
 
 
@@ -132,7 +134,8 @@ def _graph(bench: Workbench, rotations: Rotations) -> Clockwork:
     if footprint:
         count = max(2, min(_MOST_BUFFERS, -(-2 * l2 // footprint)))
     made += [rotations.arguments() for _ in range(count - 1)]
-    bound = [[bind(arguments) for arguments in made] for bind in rotations.functions]
+    often = -(-_LEAST_IN_GRAPH // count)
+    bound = [[bind(arguments) for arguments in made] * often for bind in rotations.functions]
     engine = GraphEngine(context, bench.kernels(), frameworks.on_stream, bound)
     leaves_l2 = footprint * count >= 2 * l2 > 0
     amount = (

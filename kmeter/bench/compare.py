@@ -12,8 +12,10 @@ from kmeter.bench.registry import Tolerance
 
 _PORTION = 1 << 16
 """Elements compared at a time: what is reckoned of them stays in the host's caches."""
-_TYPICAL_OF = 1 << 20
+_TYPICAL_OF = 1 << 14
 """Elements that tell how large a typical one is."""
+_ZEROS_OF = 1 << 20
+"""Elements that tell whether zeros would pass: few of them may differ from 0."""
 
 Values = tuple[NDArray[Any], str]
 """Values as they stand in memory, and the name of their type."""
@@ -111,7 +113,7 @@ def _reals(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def _zeros_would_pass(expected: NDArray[Any], dtype: str, allowed: Allowed) -> bool:
-    step = max(1, expected.size // _TYPICAL_OF)
+    step = max(1, expected.size // _ZEROS_OF)
     sizes = _sizes(as_numbers(expected[::step], dtype))
     return bool(sizes.any() and (sizes <= allowed.absolute + allowed.relative * sizes).all())
 

@@ -43,7 +43,7 @@ class Sampler:
         self._nvml, self._handle = nvml, handle
         self._readings: list[dict[str, Fact]] = []
         self._times: list[float] = []
-        self._wanted = threading.Event()
+        self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -51,13 +51,13 @@ class Sampler:
         self._readings, self._times = [], []
         if self._handle is None:
             return
-        self._wanted.set()
+        self._ended.clear()
         self._thread = threading.Thread(target=self._sample, name="telemetry", daemon=True)
         self._thread.start()
 
     def stop(self) -> Conditions:
         """What was seen since ``start``."""
-        self._wanted.clear()
+        self._ended.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -78,11 +78,11 @@ class Sampler:
         return None if reading.value is None else reading.value * 1e-3
 
     def _sample(self) -> None:
-        while self._wanted.is_set():
+        while not self._ended.is_set():
             reading = {name: read_field(self._nvml, self._handle, name) for name in SAMPLED}
             self._times.append(_monotonic())
             self._readings.append(reading)
-            threading.Event().wait(INTERVAL_S)
+            self._ended.wait(INTERVAL_S)
 
 
 def slowed(glimpses: list[Glimpse]) -> list[Glimpse]:

@@ -1,7 +1,10 @@
 """Faster, slower, same or nobody can tell: against scipy, and in many runs of known truth."""
 
+import json
 import math
 import random
+from itertools import permutations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +14,7 @@ from scipy import stats
 from kmeter.model.change import Change, Verdict, change, paired_change
 
 NOISE = 0.01
+DATA = Path(__file__).parent.parent / "data"
 
 
 def series(seed: int, middle: float = 1e-4, size: int = 100, noise: float = NOISE) -> list[float]:
@@ -22,6 +26,29 @@ def test_the_same_kernel_is_hardly_ever_slower() -> None:
     verdicts = [change(series(2 * n), series(2 * n + 1)).verdict for n in range(100)]
     assert verdicts.count(Verdict.SLOWER) <= 1
     assert verdicts.count(Verdict.FASTER) <= 1
+
+
+def recorded_pairs() -> list[tuple[list[float], list[float]]]:
+    """Two runs of one kernel by two processes on an H200, all pairs of them, both ways."""
+    sets = json.loads((DATA / "bench" / "h200-runs.json").read_text())
+    return [
+        pair
+        for recorded in sets
+        for runs in recorded["samples_ns"].values()
+        for pair in permutations(runs, 2)
+    ]
+
+
+def test_runs_of_one_kernel_on_a_card_are_never_slower() -> None:
+    verdicts = [change(old, new).verdict for old, new in recorded_pairs()]
+    assert len(verdicts) == 252
+    assert verdicts.count(Verdict.SLOWER) == verdicts.count(Verdict.FASTER) == 0
+    assert verdicts.count(Verdict.SAME) > 220
+
+
+def test_three_percent_more_are_seen_in_runs_on_a_card() -> None:
+    found = [change(old, [1.03 * ns for ns in new]) for old, new in recorded_pairs()]
+    assert sum(item.verdict is Verdict.SLOWER for item in found) >= 0.95 * len(found)
 
 
 def test_three_percent_in_one_percent_of_noise_are_seen() -> None:

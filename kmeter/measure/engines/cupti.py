@@ -82,7 +82,6 @@ class CuptiEngine(GatedEngine):
         self._records = _recorder()
         self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
         self._gate = Gate(kernels)
-        self._marking = {}
         self._records.start()
         self._records.stop()
 

@@ -13,7 +13,7 @@ EMPTY_KERNEL_S = 0.4e-6
 """What an empty kernel adds to an event pair's reading; the rest is the pair's own cost. So it is on an
 H200: kernels of 1 µs to 0.5 ms read 2.5 µs more than CUPTI says they take, an empty one reads 2.9 µs.
 Assumed to be the same on every GPU."""
-_CALIBRATION_ROUNDS = 48
+_CALIBRATION_ROUNDS = 64
 
 
 class EventEngine(GatedEngine):
@@ -26,7 +26,6 @@ class EventEngine(GatedEngine):
     ) -> None:
         self._context, self._kernels, self._flush, self._stream = context, kernels, flush, stream
         self._gate = Gate(kernels)
-        self._marking = {}
         self._pairs: list[tuple[Handle, Handle]] = []
         self.overhead_s = 0.0
         self.overhead_s = self._calibrated()

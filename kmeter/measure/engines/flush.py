@@ -3,6 +3,7 @@
 import ctypes
 
 from kmeter.measure.cuda_context import CudaContext, CudaError, Handle
+from kmeter.measure.engines import Call
 from kmeter.measure.engines.kernels import EngineKernels
 from kmeter.model.benchmark import CacheState
 
@@ -30,6 +31,8 @@ class Flush:
         self.size_bytes = max(_LEAST_BYTES, _TIMES_L2 * self._l2_bytes)
         self.achieved, self.note, self._buffer = wanted, "", 0
         self._value = 0
+        self.marking: dict[Call, bool] = {}
+        """Whether a call was seen to profit from lines that it marked to stay in L2."""
         if wanted is CacheState.WARM:
             self.note = "calls follow each other, nothing is flushed"
             return

@@ -17,7 +17,7 @@ from kmeter.measure.engines.kernels import Gate
 
 _BEHIND_A_GATE = 16
 """Calls at a time: the driver's queue takes about a thousand launches."""
-_LOOKS = 7
+_LOOKS = 5
 _FASTER, _FASTER_S = 0.05, 0.3e-6
 """By how much lines that stay must speed a call up to be seen: a share, and what a launch varies by."""
 
@@ -29,17 +29,15 @@ class GatedEngine(Protocol):
     resolution_s: float = GPU_TICK_S
     _gate: Gate
     _flush: Flush
-    _marking: dict[Call, bool]
-    """Whether a call was seen to profit from lines that it marked to stay in L2."""
 
     def sample(self, calls: Sequence[Call], rounds: int) -> list[list[float]]:
         """Seconds of each call on the GPU; raises CudaError for what went wrong there."""
         taken: list[list[float]] = [[] for _ in calls]
         order = in_turns(calls, rounds)
         if self._flush.may_miss_lines:
-            new = set(calls) - set(self._marking)
-            self._marking |= {call: self._is_marking(call) for call in new}
-        size = 1 if any(self._marking.values()) else _BEHIND_A_GATE
+            new = set(calls) - set(self._flush.marking)
+            self._flush.marking |= {call: self._is_marking(call) for call in new}
+        size = 1 if any(self._flush.marking.values()) else _BEHIND_A_GATE
         while order:
             self._flush.release_lines()
             for index, seconds in self._block(order[:size]):
@@ -68,4 +66,4 @@ class GatedEngine(Protocol):
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the times should know."""
-        return (WAITS,) * self.calls_wait + (PERSISTS,) * any(self._marking.values())
+        return (WAITS,) * self.calls_wait + (PERSISTS,) * any(self._flush.marking.values())
