@@ -32,10 +32,11 @@ COMMANDS = {
         "--point gemm,flop=137.4GFLOP,bytes=100MB,time=2.6ms"
     ),
     "ceiling": "ceiling --show h200",
+    "bench": "bench --show tests/data/bench/h200-run.json",
     "gpus": "gpus h100 h200 b200 4090 5090",
     "compare": "compare h100-sxm a100-sxm-80gb 4090 --ai 0.33",
 }
-WIDTHS = {"heatmap": 76}
+WIDTHS = {"heatmap": 76, "bench": 104}
 WIDTH = 92
 
 # Rich's own template fetches its font from the network; a picture should not.

@@ -4,11 +4,13 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from benchmarks import ADD, LATER, RUN
 from snapshots import check_snapshot, drawn
 
+from kmeter.bench.saved import read_run
 from kmeter.model.benchmark import BenchRun, Environment
 from kmeter.model.run_comparison import compare_runs
 from kmeter.views.bench import BenchView, ChangesView
@@ -16,11 +18,17 @@ from kmeter.views.bench_export import bench_csv, bench_markdown
 from kmeter.views.bench_json import bench_document, changes_document
 
 CHANGES = compare_runs(RUN, LATER)
+RECORDED = read_run(Path(__file__).parent.parent / "data" / "bench" / "h200-run.json")
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 160])
 def test_a_run(width: int) -> None:
     check_snapshot(f"bench/run-{width}.txt", drawn(BenchView(RUN), width))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_run_of_a_card(width: int) -> None:
+    check_snapshot(f"bench/h200-{width}.txt", drawn(BenchView(RECORDED), width))
 
 
 def test_a_run_in_ascii() -> None:

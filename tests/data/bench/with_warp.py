@@ -5,6 +5,8 @@ import warp as wp
 
 import kmeter
 
+wp.init()
+
 N = 1 << 24
 
 
