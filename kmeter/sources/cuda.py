@@ -1,6 +1,6 @@
 """The GPUs of this machine: CUDA's facts and NVML's, joined at the UUID or the PCI bus id."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kmeter.errors import NoGpuError, UnknownTargetError
@@ -68,6 +68,15 @@ def record(name: str, *, redact: bool) -> str:
         version_text(driver.driver_version()),
     )
     return text_of(recording_of(reading, *versions, redact=redact))
+
+
+def identity_named(found: Sequence[Identity], name: str) -> Identity:
+    """The one of ``identities()`` with this ordinal, UUID (or its beginning) or PCI bus id.
+
+    Raises UnknownTargetError for a name that fits none of those that CUDA sees, or several.
+    """
+    ordinal = _ordinal(Libcuda(), name.removeprefix("cuda:"))
+    return next(identity for identity in found if identity.ordinal == ordinal)
 
 
 def identities() -> tuple[Identity, ...]:

@@ -11,7 +11,7 @@
 
 #define DEVICES 16
 #define ANSWERS 128
-enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, GPU_IS_LOST = 15 };
+enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, GPU_IS_LOST = 15 };
 
 struct answer { char key[96]; unsigned long long value, second; int error, hang; };
 struct device {
@@ -142,9 +142,43 @@ int nvmlDeviceGetUtilizationRates(struct device *d, unsigned out[2]) {
   return two(d, "nvmlDeviceGetUtilizationRates", &out[0], &out[1]);
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(struct device *d, unsigned *n, void *out) {
-  (void)out;
-  return plain(d, "nvmlDeviceGetComputeRunningProcesses", n);
+/* How many processes, and the number of the first; each holds a GiB. */
+struct process { unsigned pid; unsigned long long memory; unsigned instances[2]; };
+int nvmlDeviceGetComputeRunningProcesses_v3(struct device *d, unsigned *n, struct process *out) {
+  unsigned room = *n, first = 0;
+  int code = two(d, "nvmlDeviceGetComputeRunningProcesses", n, &first);
+  if (code || !*n) return code;
+  if (*n > room) return INSUFFICIENT_SIZE;
+  for (unsigned i = 0; i < *n; i++) out[i] = (struct process){first + i, 1ULL << 30, {0, 0}};
+  return OK;
+}
+
+/* GPM: the answer to "gpm:ID" is the metric; a GPU that answers to none of "gpm" has no such counters. */
+struct metric { unsigned id, code; double value; const char *names[3]; };
+struct metrics { unsigned version, count; struct device **before, **now; struct metric metrics[]; };
+int nvmlGpmQueryDeviceSupport(struct device *d, unsigned out[2]) {
+  unsigned long long is_supported = 0;
+  int code = ask(d, "gpm", &is_supported, NULL);
+  out[1] = (unsigned)is_supported;
+  return code == NOT_SUPPORTED ? OK : code;
+}
+int nvmlGpmSampleAlloc(struct device ***out) { *out = calloc(1, sizeof **out); return OK; }
+int nvmlGpmSampleFree(struct device **sample) { free(sample); return OK; }
+int nvmlGpmSampleGet(struct device *d, struct device **sample) {
+  unsigned long long value;
+  *sample = d;
+  return ask(d, "gpm", &value, NULL);
+}
+int nvmlGpmMetricsGet(struct metrics *asked) {
+  if (!*asked->before || !*asked->now) return 2;
+  for (unsigned i = 0; i < asked->count; i++) {
+    unsigned long long value = 0;
+    char key[32];
+    snprintf(key, sizeof key, "gpm:%u", asked->metrics[i].id);
+    asked->metrics[i].code = ask(*asked->now, key, &value, NULL);
+    asked->metrics[i].value = value;
+  }
+  return OK;
 }
 
 int nvmlDeviceGetVbiosVersion(struct device *d, char *out, unsigned length) {
