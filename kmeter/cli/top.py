@@ -1,8 +1,9 @@
-"""``kmeter top``: the GPUs of this machine while they work."""
+"""``kmeter top``: the GPUs of this machine while they work, or a session that was recorded."""
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from kmeter.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kmeter.model.live import Moment
     from kmeter.views.live import LiveView
 
 _LEAST_S = 0.1
@@ -35,18 +37,29 @@ def top(
         str,
         typer.Option("--sort", help="index, utilisation, memory, power or temperature."),
     ] = "index",
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE", help="Keep every reading.")
+    ] = None,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="Show nothing while it records, until Ctrl-C.")
+    ] = False,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE", help="Show what was recorded.")
+    ] = None,
+    speed: Annotated[
+        float, typer.Option("--speed", min=0.01, max=1000.0, help="Of --replay; 10 is ten times.")
+    ] = 1.0,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
 ) -> None:
     """Clocks, power, heat, memory, busy units and processes of GPUs, now and again.
 
-    Where stdout is no terminal, and with --json, one reading is printed.
+    Where stdout is no terminal, and with --json, one reading is printed; of a session the last.
     """
     import sys
 
     from kmeter.cli.output import console, show, show_json
-    from kmeter.model.live import ORDERS, Moment, ordered
-    from kmeter.sources._live import LiveCards
+    from kmeter.model.live import ORDERS, ordered
     from kmeter.units import parse_seconds, quoted
     from kmeter.views.live import LiveView, live_document
 
@@ -55,32 +68,82 @@ def top(
     seconds = parse_seconds(interval)
     if seconds < _LEAST_S:
         raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
-    cards = LiveCards(device or ())
+    if headless and record is None:
+        raise UsageError("--headless shows nothing: it goes with --record FILE")
+    if replay is not None and (record is not None or device):
+        raise UsageError("--replay reads no GPU: -d and --record do not go with it")
+    is_one = once or as_json or not (headless or sys.stdout.isatty())
 
-    def read() -> Moment:
-        moment = cards.read()
-        return moment._replace(gpus=ordered(moment.gpus, sort))
+    def see(moment: "Moment") -> "LiveView":
+        return LiveView(moment._replace(gpus=ordered(moment.gpus, sort)))
 
-    try:
-        time.sleep(_FIRST_S)
+    with ExitStack() as stack:
+        moments = (
+            _replayed(replay, speed, only_last=is_one)
+            if replay is not None
+            else _live(stack, device or [], seconds, record)
+        )
+        if not is_one:
+            out = None if headless else console(ascii_mode=ascii_mode)
+            _watch(moments, see, out)
+            return
+        view = see(next(moments))
         if as_json:
-            show_json(live_document(read()))
-        elif once or not sys.stdout.isatty():
-            show(LiveView(read()), ascii_mode=ascii_mode)
+            show_json(live_document(view.moment))
         else:
-            _watch(console(ascii_mode=ascii_mode), lambda: LiveView(read()), seconds)
-    finally:
-        cards.close()
+            show(view, ascii_mode=ascii_mode)
 
 
-def _watch(out: "Console", view: "Callable[[], LiveView]", seconds: float) -> None:
-    """Draw until Ctrl-C, the way to end it, on a screen of its own that is gone afterwards."""
+def _live(
+    stack: ExitStack, targets: list[str], seconds: float, record: Path | None
+) -> "Iterator[Moment]":
+    """Readings of this machine's GPUs without an end, each kept where ``record`` says."""
+    from kmeter.sources._live import LiveCards
+    from kmeter.sources._session import SessionWriter
+
+    cards = LiveCards(targets)
+    stack.callback(cards.close)
+    writer = SessionWriter(record) if record is not None else None
+    if writer is not None:
+        stack.callback(writer.close)
+    wait = _FIRST_S
+    while True:
+        time.sleep(wait)
+        began = time.monotonic()
+        moment = cards.read()
+        if writer is not None:
+            writer.write(moment)
+        yield moment
+        wait = max(0.0, seconds - (time.monotonic() - began))
+
+
+def _replayed(path: Path, speed: float, *, only_last: bool) -> "Iterator[Moment]":
+    """The recorded moments, as long after each other as they were."""
+    from kmeter.sources._session import read_session, seconds_between
+
+    moments = read_session(path)
+    if only_last:
+        moments = moments[-1:]
+    for number, moment in enumerate(moments):
+        if number:
+            time.sleep(seconds_between(moments[number - 1], moment) / speed)
+        yield moment
+
+
+def _watch(
+    moments: "Iterator[Moment]", view: "Callable[[Moment], LiveView]", out: "Console | None"
+) -> None:
+    """Draw each until the last or Ctrl-C, on a screen of its own that is gone afterwards."""
     from rich.live import Live
 
-    with (
-        suppress(KeyboardInterrupt),
-        Live(view(), console=out, screen=True, auto_refresh=False) as live,
-    ):
-        while True:
-            time.sleep(seconds)
-            live.update(view(), refresh=True)
+    with suppress(KeyboardInterrupt):
+        if out is None:
+            for _ in moments:
+                pass
+            return
+        shown = view(next(moments))
+        with Live(shown, console=out, screen=True, auto_refresh=False) as live:
+            for moment in moments:
+                shown = view(moment)
+                live.update(shown, refresh=True)
+        out.print(shown)

@@ -1,6 +1,7 @@
 """``kmeter top``: one reading of GPUs at work, through a fake NVML that answers as an H200 did."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,3 +126,30 @@ def test_what_makes_no_sense(kmeter: Kmeter, arguments: tuple[str, ...], says: s
 
 def test_without_a_gpu(kmeter: Kmeter) -> None:
     assert kmeter("top", gpus=[]).code == ExitCode.NO_GPU
+
+
+# ---- sessions -------------------------------------------------------------------------------
+
+
+def test_a_recorded_reading_is_replayed_without_a_gpu(kmeter: Kmeter, tmp_path: Path) -> None:
+    file = str(tmp_path / "session.jsonl")
+    recorded = documents(kmeter, "--record", file, gpus=[h200(), FakeGpu(number=2)])
+    assert documents(kmeter, "--replay", file, gpus=[]) == recorded
+    shown = kmeter("top", "--replay", file, "--sort", "power", gpus=[])
+    assert shown.code == 0
+    assert "power cap" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--headless",), "--record FILE"),
+        (("--replay", "x", "--record", "y"), "do not go with it"),
+        (("--replay", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
+    ],
+)
+def test_what_does_not_go_together(kmeter: Kmeter, arguments: tuple[str, ...], says: str) -> None:
+    finished = kmeter("top", *arguments, gpus=[h200()])
+    assert finished.code == ExitCode.USAGE
+    assert says in finished.err
+    assert len(finished.err.splitlines()) == 1

@@ -1,0 +1,149 @@
+"""Sessions of ``kmeter top`` as files: a line of who is watched, then a line a moment, changes alone.
+
+A line is written when its moment is over, so that a session that was cut off is whole up to there.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from kmeter.errors import UsageError
+from kmeter.model.card import Fact, Identity
+from kmeter.model.device import Source
+from kmeter.model.live import LiveGpu, Moment, Process
+from kmeter.sources._files import read_bounded
+
+SCHEMA = "kmeter.session/1"
+LARGEST_BYTES = 256 * 2**20
+"""A day of sixteen GPUs, a second a moment, is half of it."""
+
+Value = bool | int | float
+
+
+class Header(msgspec.Struct, omit_defaults=True):
+    """The first line."""
+
+    schema: str
+    gpus: list[Identity]
+    reason: str = ""
+
+
+class GpuPart(msgspec.Struct, omit_defaults=True):
+    """What is different about one GPU since the line before."""
+
+    values: dict[str, Value] = {}
+    reasons: dict[str, str] = {}
+    """Fields that nobody knows any more, and why."""
+    processes: list[Process] | None = None
+    """None where they are the same."""
+
+
+class Line(msgspec.Struct):
+    """A moment; the GPUs are in the header's order."""
+
+    at: str
+    gpus: list[GpuPart]
+
+
+class SessionWriter:
+    """Writes moments to a file that is open until ``close``."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises UsageError where it cannot be written; an older file of that name is replaced."""
+        try:
+            self._out: BinaryIO = path.open("wb")
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        self._last: dict[Identity, LiveGpu] = {}
+        self._order: list[Identity] = []
+
+    def write(self, moment: Moment) -> None:
+        """Add a moment, in whatever order its GPUs are."""
+        if not self._order:
+            self._order = [gpu.identity for gpu in moment.gpus]
+            self._put(Header(SCHEMA, self._order, moment.reason))
+        gpus = {gpu.identity: gpu for gpu in moment.gpus}
+        parts = [_part(self._last.get(who), gpus[who]) for who in self._order]
+        self._put(Line(moment.at, parts))
+        self._last = gpus
+
+    def _put(self, line: Header | Line) -> None:
+        self._out.write(msgspec.json.encode(line) + b"\n")
+        self._out.flush()
+
+    def close(self) -> None:
+        """Nothing is added any more."""
+        self._out.close()
+
+
+def _part(before: LiveGpu | None, gpu: LiveGpu) -> GpuPart:
+    old = before.facts if before else {}
+    new = {name: fact for name, fact in gpu.facts.items() if fact != old.get(name)}
+    is_same = before is not None and before.processes == gpu.processes
+    return GpuPart(
+        {name: fact.value for name, fact in new.items() if fact.value is not None},
+        {name: fact.reason for name, fact in new.items() if fact.value is None},
+        None if is_same else list(gpu.processes),
+    )
+
+
+def read_session(path: Path) -> tuple[Moment, ...]:
+    """The moments of a session; a last line that was cut off is left out.
+
+    Raises UsageError for a file that is none, naming the line.
+    """
+    first, *lines = read_bounded(path, LARGEST_BYTES, "session").split(b"\n")
+    header: Header = _decoded(first, Header, path, 1)
+    if header.schema != SCHEMA:
+        raise UsageError(f"{path} is no session of kmeter top, or a newer kmeter's")
+    moments = tuple(_moments(header, lines[:-1], path))
+    if not moments:
+        raise UsageError(f"{path} holds no moment")
+    return moments
+
+
+def _moments(header: Header, lines: Sequence[bytes], path: Path) -> Iterator[Moment]:
+    gpus = [LiveGpu(identity, {}) for identity in header.gpus]
+    last = ""
+    for number, raw in enumerate(lines, start=2):
+        line: Line = _decoded(raw, Line, path, number)
+        if len(line.gpus) != len(gpus) or not _is_time(line.at) or line.at < last:
+            raise UsageError(f"{path}, line {number}: no moment of this session")
+        gpus = [_changed(gpu, part) for gpu, part in zip(gpus, line.gpus, strict=True)]
+        last = line.at
+        yield Moment(line.at, tuple(gpus), header.reason)
+
+
+def _changed(gpu: LiveGpu, part: GpuPart) -> LiveGpu:
+    values = {name: Fact(value, Source.RECORDING) for name, value in part.values.items()}
+    reasons = {name: Fact(reason=reason) for name, reason in part.reasons.items()}
+    processes = gpu.processes if part.processes is None else tuple(part.processes)
+    return LiveGpu(gpu.identity, {**gpu.facts, **values, **reasons}, processes)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _decoded(raw: bytes, kind: Any, path: Path, number: int) -> Any:
+    try:
+        found = msgspec.json.decode(raw, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}, line {number}: not a session of kmeter top ({error})") from None
+    if isinstance(found, Line):
+        values = [value for part in found.gpus for value in part.values.values()]
+        if not all(math.isfinite(value) and value >= 0 for value in values):
+            raise UsageError(f"{path}, line {number}: a value that no GPU has")
+    return found
+
+
+def seconds_between(one: Moment, other: Moment) -> float:
+    """How long one moment is after another."""
+    return (datetime.fromisoformat(other.at) - datetime.fromisoformat(one.at)).total_seconds()
