@@ -38,7 +38,7 @@ def run_case(trial: Trial, bench: Workbench, path: Path) -> Ran:
     broken = bench.broken()
     if broken is not None:
         row, is_last = replace(empty, outcome=Outcome.CRASHED, reason=broken.message), True
-    elif not is_last:
+    elif not is_last and bench.is_crowded:
         frameworks.free_memory()
     return Ran(replace(row, seconds=_now() - start), is_last, lacked_memory)
 

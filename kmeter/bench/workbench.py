@@ -10,6 +10,8 @@ from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import DRAM_CEILINGS, CeilingRun, best, ceilings_of_unit
 from kmeter.model.peaks import peaks
 
+_ENOUGH_FREE = 0.5
+
 
 @dataclass
 class Workbench:
@@ -56,6 +58,11 @@ class Workbench:
         if self._context is not None:
             self._context.make_current()
             self._context.synchronize()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether less than half of the GPU's memory is free, or the host's alone is used."""
+        return self._context is None or self.context().free_share() < _ENOUGH_FREE
 
     def broken(self) -> CudaError | None:
         """The error that has ended the context; None while it lives or was never made."""

@@ -116,6 +116,12 @@ class CudaContext:
 
     # ---- memory ---------------------------------------------------------------------------
 
+    def free_share(self) -> float:
+        """How much of the device's memory nobody holds, a fraction."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value / total.value if total.value else 0.0
+
     def allocate(self, size_bytes: int) -> Handle:
         """Device memory, to be freed with ``free``."""
         return self._made("cuMemAlloc_v2", ctypes.c_size_t(size_bytes))
