@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kmeter.cli.options import Ascii, AsJson
-from kmeter.errors import UsageError
+from kmeter.errors import NoGpuError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +101,10 @@ def _live(
     from kmeter.sources._live import LiveCards
     from kmeter.sources._session import SessionWriter
 
-    cards = LiveCards(targets)
+    try:
+        cards = LiveCards(targets)
+    except NoGpuError as error:
+        raise NoGpuError(error.message, "--replay FILE shows a recorded session") from None
     stack.callback(cards.close)
     writer = SessionWriter(record) if record is not None else None
     if writer is not None:

@@ -125,7 +125,9 @@ def test_what_makes_no_sense(kmeter: Kmeter, arguments: tuple[str, ...], says: s
 
 
 def test_without_a_gpu(kmeter: Kmeter) -> None:
-    assert kmeter("top", gpus=[]).code == ExitCode.NO_GPU
+    finished = kmeter("top", gpus=[])
+    assert finished.code == ExitCode.NO_GPU
+    assert "--replay FILE" in finished.err
 
 
 # ---- sessions -------------------------------------------------------------------------------
