@@ -70,7 +70,7 @@ class BenchView:
         watched = [row for row in rows if row.conditions.samples or row.host_s is not None]
         if watched:
             yield ""
-            yield WideOrStacked(_CONDITIONS, [_condition(row) for row in watched])
+            yield _told(_CONDITIONS, [_condition(row) for row in watched])
         yield from _remarks(run)
 
 
@@ -109,9 +109,13 @@ def _row(row: Row) -> tuple[Cell, ...]:
 
 def table_of(rows: Sequence[Row]) -> WideOrStacked:
     """The rows, without the columns of which nothing is known."""
-    cells = [_row(row) for row in rows]
-    told = [n for n in range(len(COLUMNS)) if any(str(row[n]) != UNKNOWN for row in cells)]
-    return WideOrStacked([COLUMNS[n] for n in told], [[row[n] for n in told] for row in cells])
+    return _told(COLUMNS, [_row(row) for row in rows])
+
+
+def _told(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> WideOrStacked:
+    """A table without the columns of which nothing is known."""
+    told = [n for n in range(len(columns)) if any(str(row[n]) != UNKNOWN for row in rows)]
+    return WideOrStacked([columns[n] for n in told], [[row[n] for n in told] for row in rows])
 
 
 def legend(rows: Sequence[Row]) -> Iterator[str]:
