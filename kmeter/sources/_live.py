@@ -78,8 +78,12 @@ def _process(item: Any) -> Process:
 
 
 def _command_of(pid: int) -> str:
-    """The name that the system has for it; nothing where it does not tell."""
+    """The name that the system has for it; nothing where it does not tell.
+
+    A process chooses its name: what would steer a terminal is left out.
+    """
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:
         return ""
+    return "".join(sign if sign.isprintable() else "?" for sign in name)

@@ -3,7 +3,6 @@
 A line is written when its moment is over, so that a session that was cut off is whole up to there.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +20,10 @@ SCHEMA = "kmeter.session/1"
 LARGEST_BYTES = 256 * 2**20
 """A day of sixteen GPUs, a second a moment, is half of it."""
 
-Value = bool | int | float
+_MOST = 2.0**63
+"""No field of a GPU is larger, in base units."""
+
+Value = int | float
 
 
 class Header(msgspec.Struct, omit_defaults=True):
@@ -100,6 +102,10 @@ def read_session(path: Path) -> tuple[Moment, ...]:
     header: Header = _decoded(first, Header, path, 1)
     if header.schema != SCHEMA:
         raise UsageError(f"{path} is no session of kmeter top, or a newer kmeter's")
+    if not header.gpus:
+        raise UsageError(f"{path} holds no GPU")
+    if not all(text.isprintable() for text in _texts_of(header)):
+        raise UsageError(f"{path}, line 1: a name that no GPU has")
     moments = tuple(_moments(header, lines[:-1], path))
     if not moments:
         raise UsageError(f"{path} holds no moment")
@@ -138,10 +144,30 @@ def _decoded(raw: bytes, kind: Any, path: Path, number: int) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}, line {number}: not a session of kmeter top ({error})") from None
     if isinstance(found, Line):
-        values = [value for part in found.gpus for value in part.values.values()]
-        if not all(math.isfinite(value) and value >= 0 for value in values):
+        if not all(0 <= value < _MOST for value in _numbers(found)):
             raise UsageError(f"{path}, line {number}: a value that no GPU has")
+        if not all(text.isprintable() for text in _texts(found)):
+            raise UsageError(f"{path}, line {number}: a text that is none")
     return found
+
+
+def _numbers(line: Line) -> Iterator[Value]:
+    for part in line.gpus:
+        yield from part.values.values()
+        for process in part.processes or ():
+            yield from (process.pid, process.memory_bytes or 0)
+
+
+def _texts(line: Line) -> Iterator[str]:
+    for part in line.gpus:
+        yield from part.reasons.values()
+        yield from (process.command for process in part.processes or ())
+
+
+def _texts_of(header: Header) -> Iterator[str]:
+    yield header.reason
+    for identity in header.gpus:
+        yield from (part for part in identity if isinstance(part, str))
 
 
 def seconds_between(one: Moment, other: Moment) -> float:

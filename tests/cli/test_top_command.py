@@ -1,6 +1,8 @@
 """``kmeter top``: one reading of GPUs at work, through a fake NVML that answers as an H200 did."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,23 @@ def test_processes_are_named_where_the_system_knows_them(kmeter: Kmeter) -> None
     (found,) = documents(kmeter, gpus=[gpu])
     assert [p["pid"] for p in found["processes"]] == [4194301, 4194302]
     assert found["processes"][0] == {"pid": 4194301, "memory_bytes": 2**30, "command": ""}
+
+
+def test_a_process_may_be_called_anything(kmeter: Kmeter) -> None:
+    """Its own name is what a process says it is."""
+    script = (
+        "import sys, time; open('/proc/self/comm', 'w').write(sys.argv[1]);"
+        "print(flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", script, "\x1b[2J[b]x[/y]"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        gpu = h200(1, nvmlDeviceGetComputeRunningProcesses=f"1 {child.pid}")
+        finished = kmeter("top", "--once", gpus=[gpu])
+        child.kill()
+    assert "?[2J[b]x[/y]" in finished.out
+    assert "\x1b" not in finished.out
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])
