@@ -10,6 +10,7 @@ from kmeter.bench.compare import Values
 from kmeter.bench.numbers import is_same_memory
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext
+from kmeter.measure.device_compare import same_on_device
 
 Context = CudaContext | None
 
@@ -40,7 +41,7 @@ def changes(
     for index, (item, before) in enumerate(pairs):
         if arrays.view_of(item) is None:
             continue
-        if not same_bytes([values_of(item, context)], [values_of(before, context)]):
+        if not same_array(item, before, context):
             yield index, item
 
 
@@ -75,9 +76,27 @@ def same_values(one: Arguments, other: Arguments, context: Context) -> bool:
     if len(one.values) != len(other.values) or set(one.named) != set(other.named):
         return False
     try:
-        return all(same_bytes([values_of(a, context)], [values_of(b, context)]) for a, b in pairs)
+        return all(same_array(a, b, context) for a, b in pairs)
     except KmeterError:
         return False
+
+
+def same_array(one: Any, other: Any, context: Context) -> bool:
+    """Whether two arrays or numbers are equal to the bit; on a GPU it compares them itself.
+
+    Raises UnreadableError for what cannot be read.
+    """
+    a, b = arrays.view_of(one), arrays.view_of(other)
+    if a is None or b is None or context is None or not (_is_solid(a) and _is_solid(b)):
+        return same_bytes([values_of(one, context)], [values_of(other, context)])
+    if (a.dtype, a.shape, a.strides) != (b.dtype, b.shape, b.strides):
+        return same_bytes([values_of(one, context)], [values_of(other, context)])
+    return same_on_device(context, a.pointer, b.pointer, a.span_bytes)
+
+
+def _is_solid(view: View) -> bool:
+    """Whether it lies on a GPU, one element beside the other."""
+    return view.on_gpu and view.is_dense and view.size > 0
 
 
 def same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:

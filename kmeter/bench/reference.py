@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from kmeter.bench import arrays
-from kmeter.bench.argument_sets import Context, changes, cloned_arguments, same_bytes, views_of
+from kmeter.bench.argument_sets import Context, changes, cloned_arguments, same_array, views_of
 from kmeter.bench.arrays import cloned, flattened, values_of
 from kmeter.bench.cases import Arguments, Case
 from kmeter.bench.compare import Values
@@ -71,10 +71,7 @@ class Reference:
             if arrays.overwrite(item, copy, context) and arrays.poison(item, context)
         ]
         self._called(cloned_arguments(arguments))
-        is_rewritten = [
-            same_bytes([values_of(item, context)], [values_of(copy, context)])
-            for item, copy in poisoned
-        ]
+        is_rewritten = [same_array(item, copy, context) for item, copy in poisoned]
         for item, copy in poisoned:
             arrays.overwrite(item, copy, context)
         self._settle()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from kmeter.errors import KmeterError, NoGpuError
 from kmeter.measure.cuda_context import CudaContext, CudaError
-from kmeter.measure.engines.kernels import EngineKernels
+from kmeter.measure.engines.kernels import EngineKernels, engine_kernels
 from kmeter.model.benchmark import Roofs
 from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import DRAM_CEILINGS, CeilingRun, best, ceilings_of_unit
@@ -23,7 +23,6 @@ class Workbench:
     """In this process."""
     ceilings: CeilingRun | None = None
     _context: CudaContext | None = field(default=None, init=False)
-    _kernels: EngineKernels | None = field(default=None, init=False)
 
     @property
     def card(self) -> Card | None:
@@ -44,9 +43,7 @@ class Workbench:
 
     def kernels(self) -> EngineKernels:
         """The engines' own kernels, loaded once."""
-        if self._kernels is None:
-            self._kernels = EngineKernels(self.context())
-        return self._kernels
+        return engine_kernels(self.context())
 
     @property
     def is_used(self) -> bool:

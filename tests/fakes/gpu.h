@@ -174,6 +174,11 @@ int cuLaunchKernel(const char *f, unsigned gx, unsigned gy, unsigned gz, unsigne
     s->gave_up = *(unsigned **)arguments[3];
     return sticky;
   }
+  if (!strcmp(f, "kmeter_compare")) {
+    cuCtxSynchronize();
+    size_t size = *(size_t *)arguments[2];
+    if (memcmp(*(void **)arguments[0], *(void **)arguments[1], size)) **(unsigned **)arguments[3] = 1;
+  }
   int64_t ns = EMPTY_NS;
   if (!strcmp(f, "kmeter_read_all")) ns += 16 * *(int64_t *)arguments[1] / BYTES_PER_NS;
   return give_named(stream, (work_t){OP_NOTHING, 0, 0, 0, 0, ns}, 1, f);

@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -43,6 +44,12 @@ class EngineKernels:
         if name not in self._functions:
             self._functions[name] = self.context.function(self._module, PREFIX + name)
         self.context.launch(self._functions[name], grid, block, arguments, stream)
+
+
+@lru_cache(maxsize=1)
+def engine_kernels(context: CudaContext) -> EngineKernels:
+    """The kernels in this context, loaded once; raises CudaError."""
+    return EngineKernels(context)
 
 
 class Gate:
