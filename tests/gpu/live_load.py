@@ -87,6 +87,16 @@ def product(dtype: torch.dtype, *, tf32: bool = False) -> Work:
     return Work(call, flop=2 * N**3)
 
 
+def half(work: Work) -> Work:
+    """The work, and about as long a pause after it, in which one warp waits."""
+
+    def call() -> None:
+        work.call()
+        torch.cuda._sleep(3_000_000)
+
+    return Work(call, work.flop, work.dram_bytes)
+
+
 def softmax() -> Work:
     x = torch.randn(65536, 4096, device="cuda", dtype=torch.float32)
     y = torch.empty_like(x)
@@ -100,15 +110,16 @@ def from_host() -> Work:
 
 
 PHASES: tuple[tuple[str, float, Callable[[], Work] | None], ...] = (
+    ("idle", 5, None),
+    ("triad, fp32", 15, triad),
+    ("FMAs, fp32", 15, lambda: fmas("float")),
+    ("matrix product, bf16", 20, lambda: product(torch.bfloat16)),
+    ("matrix product, bf16, half of the time", 12, lambda: half(product(torch.bfloat16))),
+    ("softmax, fp32", 10, softmax),
+    ("FMAs, fp64", 10, lambda: fmas("double")),
+    ("matrix product, tf32", 12, lambda: product(torch.float32, tf32=True)),
+    ("copies from the host", 10, from_host),
     ("idle", 6, None),
-    ("triad, fp32", 16, triad),
-    ("FMAs, fp32", 16, lambda: fmas("float")),
-    ("matrix product, bf16", 22, lambda: product(torch.bfloat16)),
-    ("softmax, fp32", 12, softmax),
-    ("FMAs, fp64", 12, lambda: fmas("double")),
-    ("matrix product, tf32", 14, lambda: product(torch.float32, tf32=True)),
-    ("copies from the host", 12, from_host),
-    ("idle", 8, None),
 )
 
 
