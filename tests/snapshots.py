@@ -28,7 +28,7 @@ def drawn(
     renderable: RenderableType, width: int, *, ascii_mode: bool = False, colour: bool = False
 ) -> str:
     """What the command line prints of a view at ``width`` columns."""
-    from kmeter.cli.output import ascii_console
+    from kmeter.views.terminal import ascii_console
 
     out = io.StringIO()
     options: dict[str, Any] = {

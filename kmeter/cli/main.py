@@ -14,7 +14,7 @@ from kmeter.units import ascii_only
 
 # Each is the function of that name in kmeter/cli/NAME.py; `kmeter --help` lists them in this order.
 COMMANDS = (
-    "info", "devices", "doctor", "occupancy", "roofline", "ceiling", "bench", "top", "gpus",
+    "info", "devices", "doctor", "occupancy", "roofline", "ceiling", "bench", "top", "tui", "gpus",
     "compare",
 )  # fmt: skip
 

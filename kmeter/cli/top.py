@@ -1,24 +1,23 @@
-"""``kmeter top``: the GPUs of this machine while they work, or a session that was recorded."""
+"""``kmeter top``: the GPUs of this machine while they work, or a session that was recorded.
+
+In a terminal it opens the dashboard; elsewhere it prints a reading.
+"""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kmeter.cli.dashboard import LEAST_INTERVAL_S
 from kmeter.cli.options import Ascii, AsJson
-from kmeter.errors import NoGpuError, UsageError
+from kmeter.errors import ExitCode, NoGpuError, UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from kmeter.model.live import Moment
-    from kmeter.views.live import LiveView
 
-_LEAST_S = 0.1
-"""NVML's counters need so long between two samples."""
 _FIRST_S = 0.2
 
 
@@ -31,8 +30,9 @@ def top(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Print one reading.")] = False,
     interval: Annotated[
-        str, typer.Option("--interval", "-i", metavar="TIME", help="From one reading to the next.")
-    ] = "1s",
+        str | None,
+        typer.Option("--interval", "-i", metavar="TIME", help="From one reading to the next; 1s."),
+    ] = None,
     sort: Annotated[
         str,
         typer.Option("--sort", help="index, utilisation, memory, power or temperature."),
@@ -51,47 +51,61 @@ def top(
     ] = 1.0,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
-) -> None:
+) -> int:
     """Clocks, power, heat, memory, busy units and processes of GPUs, now and again.
 
     Where stdout is no terminal, and with --json, one reading is printed; of a session the last.
     """
     import sys
 
-    from kmeter.cli.output import console, show, show_json
+    from kmeter.cli.output import show, show_json
     from kmeter.model.live import ORDERS, ordered
     from kmeter.units import parse_seconds, quoted
     from kmeter.views.live import LiveView, live_document
 
     if sort not in ORDERS:
         raise UsageError(f"--sort is one of {', '.join(ORDERS)}, not {quoted(sort)}")
-    seconds = parse_seconds(interval)
-    if seconds < _LEAST_S:
+    seconds = parse_seconds(interval or "1s")
+    if seconds < LEAST_INTERVAL_S:
         raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
     if headless and record is None:
         raise UsageError("--headless shows nothing: it goes with --record FILE")
+    if headless and replay is not None:
+        raise UsageError("--replay reads no GPU: --headless does not go with it")
     if replay is not None and (record is not None or device):
         raise UsageError("--replay reads no GPU: -d and --record do not go with it")
     is_one = once or as_json or not (headless or sys.stdout.isatty())
+    if not is_one and not headless:
+        from kmeter.cli.dashboard import open_dashboard
 
-    def see(moment: "Moment") -> "LiveView":
-        return LiveView(moment._replace(gpus=ordered(moment.gpus, sort)))
-
+        return open_dashboard(
+            pane="live", targets=device or (), interval_s=seconds if interval else None,
+            order=sort, record=record, replay=replay, speed=speed, ascii_mode=ascii_mode,
+        )  # fmt: skip
     with ExitStack() as stack:
         moments = (
-            _replayed(replay, speed, only_last=is_one)
-            if replay is not None
+            iter(_recorded(replay)) if replay is not None
             else _live(stack, device or [], seconds, record)
-        )
-        if not is_one:
-            out = None if headless else console(ascii_mode=ascii_mode)
-            _watch(moments, see, out)
-            return
-        view = see(next(moments))
+        )  # fmt: skip
+        if headless:
+            with suppress(KeyboardInterrupt):
+                for _ in moments:
+                    pass
+            return ExitCode.OK
+        moment = next(moments)
+        moment = moment._replace(gpus=ordered(moment.gpus, sort))
         if as_json:
-            show_json(live_document(view.moment))
+            show_json(live_document(moment))
         else:
-            show(view, ascii_mode=ascii_mode)
+            show(LiveView(moment), ascii_mode=ascii_mode)
+    return ExitCode.OK
+
+
+def _recorded(path: Path) -> "tuple[Moment, ...]":
+    """The last moment of a session."""
+    from kmeter.sources._session import read_session
+
+    return read_session(path)[-1:]
 
 
 def _live(
@@ -118,35 +132,3 @@ def _live(
             writer.write(moment)
         yield moment
         wait = max(0.0, seconds - (time.monotonic() - began))
-
-
-def _replayed(path: Path, speed: float, *, only_last: bool) -> "Iterator[Moment]":
-    """The recorded moments, as long after each other as they were."""
-    from kmeter.sources._session import read_session, seconds_between
-
-    moments = read_session(path)
-    if only_last:
-        moments = moments[-1:]
-    for number, moment in enumerate(moments):
-        if number:
-            time.sleep(seconds_between(moments[number - 1], moment) / speed)
-        yield moment
-
-
-def _watch(
-    moments: "Iterator[Moment]", view: "Callable[[Moment], LiveView]", out: "Console | None"
-) -> None:
-    """Draw each until the last or Ctrl-C, on a screen of its own that is gone afterwards."""
-    from rich.live import Live
-
-    with suppress(KeyboardInterrupt):
-        if out is None:
-            for _ in moments:
-                pass
-            return
-        shown = view(next(moments))
-        with Live(shown, console=out, screen=True, auto_refresh=False) as live:
-            for moment in moments:
-                shown = view(moment)
-                live.update(shown, refresh=True)
-        out.print(shown)

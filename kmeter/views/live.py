@@ -50,22 +50,39 @@ class LiveView:
     """The moment as tables."""
 
     moment: Moment
+    activity: bool = True
+    """Whether a table of busy units follows."""
+    processes: bool = True
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         gpus = self.moment.gpus
         yield WideOrStacked(_STATE, [_state(gpu) for gpu in gpus])
-        yield ""
-        yield from _activity(gpus)
-        rows = [row for gpu in gpus for row in _processes(gpu)]
-        if rows:
+        if self.activity:
             yield ""
-            yield WideOrStacked(_PROCESSES, rows)
+            yield from _activity(gpus)
+        if self.processes:
+            yield ProcessesView(self.moment)
         reasons = sorted(set(_reasons(self.moment)))
         if reasons:
             yield ""
             yield from (f"  {reason}" for reason in reasons)
+
+
+@dataclass(frozen=True)
+class ProcessesView:
+    """Who works on the GPUs; nothing where nobody does."""
+
+    moment: Moment
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        rows = [row for gpu in self.moment.gpus for row in _processes(gpu)]
+        if rows:
+            yield ""
+            yield WideOrStacked(_PROCESSES, rows)
 
 
 def _index(gpu: LiveGpu) -> str:

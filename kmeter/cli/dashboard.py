@@ -1,0 +1,50 @@
+"""The dashboard from the command line: what ``kmeter top`` and ``kmeter tui`` have in common."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kmeter.cli.output import speaks_unicode
+from kmeter.errors import UsageError
+
+PANES = ("device", "occupancy", "roofline", "live", "ceilings", "bench")
+LEAST_INTERVAL_S = 0.1
+"""NVML's counters need so long between two samples."""
+
+
+def open_dashboard(
+    *,
+    pane: str = "",
+    targets: Sequence[str] = (),
+    interval_s: float | None = None,
+    order: str = "index",
+    record: Path | None = None,
+    replay: Path | None = None,
+    demo: bool = False,
+    speed: float = 1.0,
+    ascii_mode: bool = False,
+) -> int:
+    """Show it until its user leaves; the exit code. Raises UsageError where there is no terminal."""
+    from kmeter.sources._session import read_session
+    from kmeter.tui.app import KmeterApp, Start
+    from kmeter.tui.demo import demo_session
+    from kmeter.tui.settings import settings_file
+
+    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+        raise UsageError("the dashboard needs a terminal", "kmeter top --once prints a reading")
+    moments = demo_session() if demo else read_session(replay) if replay is not None else ()
+    start = Start(
+        pane=pane,
+        targets=targets,
+        interval_s=interval_s,
+        order=order,
+        record=record,
+        moments=moments,
+        speed=speed,
+        title="demo:" if demo else replay.name if replay is not None else "",
+        settings_file=settings_file(),
+        is_ascii=ascii_mode or not speaks_unicode(),
+    )
+    app = KmeterApp(start)
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,53 @@
+"""``kmeter tui``: the dashboard."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kmeter.cli.options import Ascii
+from kmeter.errors import UsageError
+
+
+def tui(
+    device: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--device", "-d", metavar="TARGET", help="Ordinal, UUID or bus id; once a GPU."
+        ),
+    ] = None,
+    pane: Annotated[
+        str, typer.Option("--pane", help="device, occupancy, roofline, live, ceilings or bench.")
+    ] = "",
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Play two minutes of an H200; needs no GPU.")
+    ] = False,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE", help="Play a recorded session.")
+    ] = None,
+    speed: Annotated[
+        float, typer.Option("--speed", min=0.01, max=1000.0, help="Of --demo and --replay.")
+    ] = 1.0,
+    interval: Annotated[
+        str | None,
+        typer.Option("--interval", "-i", metavar="TIME", help="From one reading to the next; 1s."),
+    ] = None,
+    ascii_mode: Ascii = False,
+) -> int:
+    """Everything on one screen: the card, occupancy, roofline, live clocks, ceilings, benchmarks."""
+    from kmeter.cli.dashboard import LEAST_INTERVAL_S, PANES, open_dashboard
+    from kmeter.units import parse_seconds, quoted
+
+    if pane and pane not in PANES:
+        raise UsageError(f"--pane is one of {', '.join(PANES)}, not {quoted(pane)}")
+    if demo and replay is not None:
+        raise UsageError("--demo and --replay are two sessions", "Take one of them")
+    if device and (demo or replay is not None):
+        raise UsageError("a session reads no GPU: -d does not go with it")
+    seconds = None if interval is None else parse_seconds(interval)
+    if seconds is not None and seconds < LEAST_INTERVAL_S:
+        raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
+    return open_dashboard(
+        pane=pane, targets=device or (), interval_s=seconds, replay=replay, demo=demo, speed=speed,
+        ascii_mode=ascii_mode,
+    )  # fmt: skip

@@ -1,0 +1,379 @@
+"""The application: what is shown, and who tells the panes of it."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import ClassVar, cast
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.filter import Monochrome
+from textual.widgets import Footer, Input, TabbedContent, TabPane, Tabs
+
+from kmeter.model.card import Identity, Machine
+from kmeter.model.history import History
+from kmeter.model.live import LiveGpu, Moment
+from kmeter.tui import cards, settings
+from kmeter.tui.drawing import AsciiFilter, Colourless, View
+from kmeter.tui.help import HelpScreen
+from kmeter.tui.messages import Read, Unread
+from kmeter.tui.panes import NAMES, Pane
+from kmeter.tui.player import Player
+from kmeter.tui.poller import Poller
+from kmeter.tui.themes import THEMES
+from kmeter.units import ascii_only, number
+from kmeter.views.live_history import duration
+
+TICK_S = 0.1
+_ENDING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
+]
+_STALE_INTERVALS, _STALE_S = 3, 2.0
+"""A reading that is so late is said to be missing."""
+
+
+@dataclass
+class Start:
+    """How the dashboard begins."""
+
+    pane: str = ""
+    """Empty for the one that was open last."""
+    targets: Sequence[str] = ()
+    interval_s: float | None = None
+    """None for the one that was set last."""
+    order: str = "index"
+    record: Path | None = None
+    moments: Sequence[Moment] = field(default_factory=tuple)
+    """Of a session; none to watch this machine."""
+    speed: float = 1.0
+    title: str = ""
+    """What the session is called."""
+    settings_file: Path | None = None
+    """None to remember nothing."""
+    is_ascii: bool = False
+    is_ticking: bool = True
+    """Whether a session goes by on its own; tests tell it when."""
+
+
+class KmeterApp(App[None]):
+    """kmeter's dashboard."""
+
+    TITLE = "kmeter"
+    CSS_PATH = "app.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (76, "wide")]  # noqa: RUF012 - as Textual declares it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(n), f"pane('{name}')", name, show=False) for n, name in enumerate(NAMES, 1)),
+        Binding("g", "other_gpu(1)", "GPU"),
+        Binding("G", "other_gpu(-1)", "GPU before", show=False),
+        Binding("space", "pause", "pause"),
+        Binding("left", "seek(-10)", "back", show=False),
+        Binding("right", "seek(10)", "on", show=False),
+        Binding("home", "seek(-1000000)", "to the beginning", show=False),
+        Binding("plus,equals_sign", "faster(1)", "faster", show=False),
+        Binding("minus", "faster(-1)", "slower", show=False),
+        Binding("s", "picture", "SVG"),
+        Binding("t", "other_theme", "theme"),
+        Binding("question_mark", "help", "help", key_display="?"),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, start: Start) -> None:
+        super().__init__()
+        self.start_with = start
+        self.history = History()
+        self.order = start.order
+        self.is_ascii = start.is_ascii
+        self.player = Player(start.moments, start.speed) if start.moments else None
+        self._poller: Poller | None = None
+        self._machine: Machine | None = None
+        self._no_machine = "not read yet"
+        self._chosen: Identity | None = None
+        self._is_held = False
+        self._trouble = ""
+        self._read_at = time.monotonic()
+        path = start.settings_file
+        self._settings, self._settings_trouble = (
+            settings.load(path) if path is not None else (settings.Settings(), "")
+        )
+        if start.interval_s is not None:
+            self._settings.interval_s = start.interval_s
+        for theme in THEMES:
+            self.register_theme(theme)
+        self._choose_filters()
+
+    def _choose_filters(self) -> None:
+        """Textual turns NO_COLOR into grey; here it means no colour codes at all."""
+        if self.no_color:
+            self._filters = [f for f in self._filters if not isinstance(f, Monochrome)]
+            self._filters.append(Colourless())
+        if self.is_ascii:
+            self._filters.append(AsciiFilter())
+
+    # ---- what is on the screen ------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield View("kmeter", id="status")
+        with TabbedContent(initial=self._first_pane()):
+            for key, name in enumerate(NAMES, 1):
+                with TabPane(f"{key} {name.capitalize()}", id=name):
+                    yield _pane(name)
+        yield Footer()
+
+    def _first_pane(self) -> str:
+        wanted = self.start_with.pane or self._settings.pane
+        return wanted if wanted in NAMES else "live"
+
+    def on_mount(self) -> None:
+        self.query_one(Tabs).can_focus = False  # left and right move in a session
+        self._leave_on_signals()
+        known = {theme.name for theme in THEMES} | set(self.available_themes)
+        self.theme = self._settings.theme if self._settings.theme in known else "kmeter"
+        if self._settings_trouble:
+            self.notify(self._settings_trouble, severity="warning", timeout=10)
+        if self.player is not None:
+            self._take(self.player.seek(0.0))
+        else:
+            self._poll()
+        self.run_worker(self._find_cards, thread=True, exit_on_error=False)
+        self.set_interval(TICK_S, self._tick)
+        self._show_status()
+
+    def panes(self) -> list[Pane]:
+        """Every pane, shown or not."""
+        return list(self.query(Pane))
+
+    def _shown_pane(self) -> Pane | None:
+        tabs = self.query_one(TabbedContent)
+        return next((pane for pane in self.panes() if pane.id == f"pane-{tabs.active}"), None)
+
+    # ---- readings -------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        self._poller = Poller(
+            self.start_with.targets,
+            self._settings.interval_s,
+            lambda moment: self.post_message(Read(moment)),
+            lambda reason: self.post_message(Unread(reason)),
+            self.start_with.record,
+        )
+        self._poller.start()
+
+    def on_read(self, message: Read) -> None:
+        self._read_at, self._trouble = time.monotonic(), ""
+        if self._is_held:
+            self.history.add(message.moment)
+        else:
+            self._take([message.moment])
+
+    def on_unread(self, message: Unread) -> None:
+        self._trouble = message.reason
+        self._show_status()
+
+    def tick(self, seconds: float) -> None:
+        """So many seconds of a session go by."""
+        if self.player is not None:
+            self._take(self.player.advance(seconds))
+            self._show_status()
+
+    def _tick(self) -> None:
+        if self.player is not None and self.start_with.is_ticking:
+            self.tick(TICK_S)
+        elif self.player is None and self._is_stale:
+            self._show_status()
+
+    def _take(self, moments: Sequence[Moment]) -> None:
+        for moment in moments:
+            self.history.add(moment)
+        if moments:
+            self._show_history()
+
+    def _show_history(self) -> None:
+        """Only the pane that can be seen is drawn; another one when it is."""
+        pane = self._shown_pane()
+        if pane is not None:
+            pane.show_history(self.history)
+        self._show_status()
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        self._show_history()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_history)
+
+    # ---- which GPU ------------------------------------------------------------------------
+
+    def chosen_of(self, moment: Moment) -> LiveGpu:
+        """The GPU that is looked at; the first where none was chosen."""
+        return next((g for g in moment.gpus if g.identity == self._chosen), moment.gpus[0])
+
+    def _find_cards(self) -> None:
+        """In a thread: a driver may take its time."""
+        reason, machine = "", None
+        try:
+            if self.player is not None:
+                names = [gpu.identity.name or "" for gpu in self.start_with.moments[0].gpus]
+                machine = cards.machine_called(names)
+                reason = "" if machine else f"kmeter has no recording of {' or '.join(names)}"
+            else:
+                machine = cards.machine_here()
+        except Exception as error:
+            reason = cards.words_of(error)
+        self.call_from_thread(self._show_cards, machine, reason)
+
+    def _show_cards(self, machine: Machine | None, reason: str) -> None:
+        self._machine, self._no_machine = machine, reason
+        self._show_card()
+
+    def _show_card(self) -> None:
+        moment = self.history.last
+        identity = self.chosen_of(moment).identity if moment and moment.gpus else self._chosen
+        card = cards.card_of(self._machine, identity)
+        reason = "" if card else self._no_machine or "nothing is known of this GPU"
+        for pane in self.panes():
+            pane.show_card(card, reason)
+
+    @property
+    def machine(self) -> Machine | None:
+        """What drivers, or a recording, said."""
+        return self._machine
+
+    # ---- keys -----------------------------------------------------------------------------
+
+    def action_pane(self, name: str) -> None:
+        self.query_one(TabbedContent).active = name
+
+    def action_other_gpu(self, step: int) -> None:
+        moment = self.history.last
+        if moment is None or len(moment.gpus) < 2:
+            return
+        identities = [gpu.identity for gpu in moment.gpus]
+        at = identities.index(self.chosen_of(moment).identity)
+        self._chosen = identities[(at + step) % len(identities)]
+        self._show_card()
+        self._show_history()
+
+    def action_pause(self) -> None:
+        if self.player is not None:
+            self.player.is_paused = not self.player.is_paused
+        else:
+            self._is_held = not self._is_held
+        self._show_history()
+
+    def action_seek(self, seconds: int) -> None:
+        if self.player is None:
+            return
+        moments = self.player.seek(self.player.at_s + seconds)
+        self.history.clear()
+        self._take(moments)
+
+    def action_faster(self, steps: int) -> None:
+        if self.player is not None:
+            self.player.faster(steps)
+            self._show_status()
+
+    def action_other_theme(self) -> None:
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.notify(f"theme {self.theme}", timeout=2)
+
+    def action_picture(self) -> None:
+        """Save what is on the screen as an SVG, beside where kmeter was started."""
+        try:
+            path = self.save_screenshot(time_format="kmeter-%Y%m%d-%H%M%S.svg")
+        except OSError as error:
+            self.notify(f"no picture: {error.strerror}", severity="error")
+        else:
+            self.notify(f"saved {path}", timeout=4)
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen())
+
+    async def action_quit(self) -> None:
+        self.leave()
+        self.exit()
+
+    def _leave_on_signals(self) -> None:
+        """An ordinary end for what else would leave the terminal as it is."""
+        for ending in _ENDING_SIGNALS:
+            with suppress(
+                NotImplementedError, ValueError, RuntimeError
+            ):  # not in every thread or system
+                asyncio.get_running_loop().add_signal_handler(ending, self._end_by_signal, ending)
+
+    def _end_by_signal(self, ending: int) -> None:
+        self.leave()
+        self.exit(return_code=128 + ending)
+
+    def leave(self) -> None:
+        """Stop reading, and remember what is to be remembered."""
+        if self._poller is not None:
+            self._poller.stop()
+        for pane in self.panes():
+            pane.leave()
+        path = self.start_with.settings_file
+        if path is not None:
+            self._settings.theme = self.theme
+            self._settings.pane = self.query_one(TabbedContent).active or "live"
+            settings.save(path, self._settings)
+
+    # ---- the line above -------------------------------------------------------------------
+
+    @property
+    def _is_stale(self) -> bool:
+        late = time.monotonic() - self._read_at
+        return late > max(_STALE_S, _STALE_INTERVALS * self._settings.interval_s)
+
+    def _show_status(self) -> None:
+        if self.is_running and self.query("#status"):
+            self.query_one("#status", View).draw(self._status())
+
+    def _status(self) -> Text:
+        text = Text("kmeter", style="bold", no_wrap=True, overflow="ellipsis")
+        moment = self.history.last
+        if moment is not None and moment.gpus:
+            text.append(f"  {self._gpu_text(moment)}", style="not bold")
+        text.append(f"  {self._source_text()}", style="not bold")
+        if self._trouble:
+            text.append(f"  {self._trouble}", style="bold yellow")
+        elif self.player is None and self._is_stale:
+            late = duration(time.monotonic() - self._read_at)
+            text.append(f"  no reading for {late}", style="bold yellow")
+        return Text(ascii_only(text.plain)) if self.is_ascii else text
+
+    def _gpu_text(self, moment: Moment) -> str:
+        identity = self.chosen_of(moment).identity
+        many = f" of {len(moment.gpus)}" if len(moment.gpus) > 1 else ""
+        index = identity.ordinal if identity.ordinal is not None else identity.nvml_index
+        return f"GPU {index}{many}: {identity.name or 'unknown'}"
+
+    def _source_text(self) -> str:
+        if self.player is None:
+            held = ", held" if self._is_held else ""
+            kept = f", recorded to {self.start_with.record}" if self.start_with.record else ""
+            return f"live, every {number(self._settings.interval_s)} s{kept}{held}"
+        player = self.player
+        state = "over" if player.is_over else "paused" if player.is_paused else "replay"
+        place = f"{_clock(player.at_s)}/{_clock(player.length_s)}"
+        speed = "" if player.speed == 1 else f" ×{number(player.speed)}"
+        return f"{self.start_with.title} {state} {place}{speed}"
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def _pane(name: str) -> Pane:
+    kind = getattr(import_module(f"kmeter.tui.panes.{name}"), name.capitalize())
+    return cast("Pane", kind(id=f"pane-{name}"))
+
+
+def is_typing(app: App[None]) -> bool:
+    """Whether a field has the keys."""
+    return isinstance(app.focused, Input)

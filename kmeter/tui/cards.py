@@ -1,0 +1,43 @@
+"""The cards that the dashboard knows the facts of: this machine's, or those of a session's names."""
+
+from collections.abc import Iterable
+
+from kmeter.errors import KmeterError
+from kmeter.model.card import Card, Identity, Machine
+from kmeter.sources import open_device, open_machine
+from kmeter.sources.catalogue import open_machine as open_catalogued
+from kmeter.sources.catalogue import twin
+from kmeter.sources.snapshot import embedded_names
+
+
+def machine_here() -> Machine:
+    """Every card of this machine; raises NoGpuError without one."""
+    return open_machine(None)
+
+
+def machine_called(names: Iterable[str]) -> Machine | None:
+    """The first card that kmeter has a recording or an entry of by exactly one of these names."""
+    for name in names:
+        for embedded in embedded_names():
+            if open_device(f"snapshot:{embedded}").name == name:
+                return open_machine(f"snapshot:{embedded}")
+        entry = twin(name)
+        if entry is not None:
+            return open_catalogued(entry.target.removeprefix("catalogue:"))
+    return None
+
+
+def card_of(machine: Machine | None, identity: Identity | None) -> Card | None:
+    """The card of a GPU that is watched: by UUID, else by name; the only one where none is asked for."""
+    if machine is None or not machine.cards:
+        return None
+    if identity is None:
+        return machine.cards[0]
+    by_uuid = (card for card in machine.cards if card.uuid and card.uuid == identity.uuid)
+    by_name = (card for card in machine.cards if card.device.name == identity.name)
+    return next(by_uuid, None) or next(by_name, None)
+
+
+def words_of(error: Exception) -> str:
+    """An error as a line."""
+    return str(error) if isinstance(error, KmeterError) else f"{type(error).__name__}: {error}"

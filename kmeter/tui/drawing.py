@@ -1,0 +1,68 @@
+"""How kmeter's views come onto the screen: as they are, in ASCII, or without colours."""
+
+import io
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+from textual.widgets import Static
+
+from kmeter.units import ascii_only
+from kmeter.views.terminal import ascii_console
+
+
+class View(Static):
+    """A view of kmeter, drawn at the width that it has here."""
+
+    def draw(self, renderable: RenderableType) -> None:
+        """Show a view in the place of the last one."""
+        is_ascii = getattr(self.app, "is_ascii", False)
+        self.update(InAscii(renderable) if is_ascii else renderable)
+
+
+class InAscii:
+    """A view laid out in ASCII."""
+
+    def __init__(self, renderable: RenderableType) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        plain = ascii_console(
+            io.StringIO(), width=options.max_width, force_terminal=True, color_system="truecolor"
+        )
+        for segment in plain.render(self._renderable, plain.options):
+            yield Segment(ascii_only(segment.text), segment.style, segment.control)
+
+
+class Colourless(LineFilter):
+    """No colours at all, as NO_COLOR asks for; bold, dim and reverse stay."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            Segment(text, style.without_color if style else None, control)
+            for text, style, control in segments
+        ]
+
+
+_FRAMES = str.maketrans({
+    **dict.fromkeys("━─╸╺╴╶╾╼▔▁═▂▃", "-"), **dict.fromkeys("│┃║▏▕╎╏▎▊▌▐", "|"), **dict.fromkeys("█▉▇▆▅▄▀", "#"),
+    **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯", "+"), **dict.fromkeys("•●○◉", "*"), "▶": ">", "⏵": ">", "▼": "v", "▲": "^",
+    "◀": "<", "…": ".", "–": "-", "·": ".", "µ": "u", "×": "x", "°": "o", "±": "~", "→": ">", "←": "<", "↑": "^",
+    "↓": "v", "⭘": "o",
+})  # fmt: skip
+
+
+class AsciiFilter(LineFilter):
+    """Textual's own frames and bars in ASCII, a cell for a cell."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            Segment(_in_cells(text), style, control) if not text.isascii() else segment
+            for segment in segments
+            for text, style, control in (segment,)
+        ]
+
+
+def _in_cells(text: str) -> str:
+    return text.translate(_FRAMES).encode("ascii", "replace").decode("ascii")

@@ -1,0 +1,21 @@
+"""What panes are told while the dashboard runs."""
+
+from textual.message import Message
+
+from kmeter.model.live import Moment
+
+
+class Read(Message):
+    """GPUs were read."""
+
+    def __init__(self, moment: Moment) -> None:
+        super().__init__()
+        self.moment = moment
+
+
+class Unread(Message):
+    """GPUs could not be read, and why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason

@@ -1,0 +1,31 @@
+"""The panes, in the order of their keys; each module has a class of its name."""
+
+from typing import TYPE_CHECKING, cast
+
+from textual.containers import Vertical
+
+from kmeter.model.card import Card
+from kmeter.model.history import History
+
+if TYPE_CHECKING:
+    from kmeter.tui.app import KmeterApp
+
+NAMES = ("device", "occupancy", "roofline", "live", "ceilings", "bench")
+
+
+class Pane(Vertical):
+    """What every pane can be told; it does nothing with what it has no use for."""
+
+    @property
+    def dashboard(self) -> "KmeterApp":
+        """The application, which knows what was read and which GPU is looked at."""
+        return cast("KmeterApp", self.app)
+
+    def show_history(self, history: History) -> None:
+        """A moment was read, or another place of a session gone to."""
+
+    def show_card(self, card: Card | None, reason: str) -> None:
+        """Another GPU is looked at; ``reason`` says why nothing is known of it."""
+
+    def leave(self) -> None:
+        """The dashboard ends: stop what was begun."""

@@ -1,0 +1,7 @@
+"""To be built."""
+
+from kmeter.tui.panes import Pane
+
+
+class Occupancy(Pane):
+    """To be built."""

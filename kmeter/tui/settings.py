@@ -1,0 +1,51 @@
+"""What the dashboard remembers: theme, interval and the pane that was open last."""
+
+from pathlib import Path
+
+import msgspec
+
+from kmeter.errors import UsageError
+from kmeter.sources._files import read_bounded
+
+LARGEST_BYTES = 1 << 16
+LEAST_INTERVAL_S, MOST_INTERVAL_S = 0.1, 3600.0
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """As they stand in the file."""
+
+    theme: str = "kmeter"
+    interval_s: float = 1.0
+    pane: str = "live"
+
+
+def settings_file() -> Path:
+    """Under the user's configuration folder."""
+    from platformdirs import user_config_path
+
+    return user_config_path("kmeter") / "tui.json"
+
+
+def load(path: Path) -> tuple[Settings, str]:
+    """The settings, and why the file was ignored where it was."""
+    try:
+        if not path.exists():
+            return Settings(), ""
+        found = msgspec.json.decode(read_bounded(path, LARGEST_BYTES, "settings"), type=Settings)
+    except (msgspec.DecodeError, UsageError, OSError, RecursionError) as error:
+        return Settings(), f"{path} is ignored: {error}"
+    if not LEAST_INTERVAL_S <= found.interval_s <= MOST_INTERVAL_S:
+        return Settings(), f"{path} is ignored: no interval of {found.interval_s:g} s"
+    return found, ""
+
+
+def save(path: Path, settings: Settings) -> str:
+    """Write them; why that was not possible, or nothing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".new")
+        beside.write_bytes(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
+        beside.replace(path)
+    except OSError as error:
+        return f"settings are not kept: {error}"
+    return ""

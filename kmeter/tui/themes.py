@@ -1,0 +1,61 @@
+"""Themes of the dashboard, two of them for eyes that need them."""
+
+from textual.theme import Theme
+
+THEMES = (
+    Theme(
+        name="kmeter",
+        primary="#3a9188",
+        secondary="#5f87af",
+        accent="#d7af5f",
+        warning="#d7af00",
+        error="#d75f5f",
+        success="#87af5f",
+        background="#14191b",
+        surface="#1b2124",
+        panel="#232b2f",
+        dark=True,
+    ),
+    Theme(
+        name="kmeter-light",
+        primary="#1f6f67",
+        secondary="#3b5f8a",
+        accent="#8a5a00",
+        warning="#8a5a00",
+        error="#a01818",
+        success="#3d6b1f",
+        background="#fbfbf8",
+        surface="#f1f1ec",
+        panel="#e5e5de",
+        foreground="#1a1a1a",
+        dark=False,
+    ),
+    # Blue, orange and yellow of Okabe and Ito's palette, which every kind of colour vision tells apart.
+    Theme(
+        name="kmeter-colour-blind",
+        primary="#56b4e9",
+        secondary="#0072b2",
+        accent="#e69f00",
+        warning="#e69f00",
+        error="#d55e00",
+        success="#56b4e9",
+        background="#101418",
+        surface="#171d23",
+        panel="#20282f",
+        dark=True,
+    ),
+    Theme(
+        name="kmeter-high-contrast",
+        primary="#00ffff",
+        secondary="#ffffff",
+        accent="#ffff00",
+        warning="#ffff00",
+        error="#ff6060",
+        success="#00ff00",
+        background="#000000",
+        surface="#000000",
+        panel="#000000",
+        foreground="#ffffff",
+        dark=True,
+    ),
+)
