@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmeter.cli.output import speaks_unicode
-from kmeter.errors import UsageError
+from kmeter.errors import NoGpuError, UsageError
 
 PANES = ("device", "occupancy", "roofline", "live", "ceilings", "bench")
 LEAST_INTERVAL_S = 0.1
@@ -21,6 +21,7 @@ def open_dashboard(
     record: Path | None = None,
     replay: Path | None = None,
     demo: bool = False,
+    needs_gpu: bool = False,
     speed: float = 1.0,
     ascii_mode: bool = False,
 ) -> int:
@@ -43,8 +44,13 @@ def open_dashboard(
         speed=speed,
         title="demo:" if demo else replay.name if replay is not None else "",
         settings_file=settings_file(),
+        needs_gpu=needs_gpu,
         is_ascii=ascii_mode or not speaks_unicode(),
     )
     app = KmeterApp(start)
     app.run()
+    if app.failure:
+        raise NoGpuError(
+            app.failure, "--replay FILE shows a recorded session, kmeter tui --demo one of an H200"
+        )
     return app.return_code or 0

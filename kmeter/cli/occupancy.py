@@ -1,13 +1,13 @@
 """``kmeter occupancy``: how much of an SM a launch fills, and what keeps it from more."""
 
-from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson, Target
 from kmeter.errors import GateFailedError, UsageError
-from kmeter.units import parse_fraction, parse_size, percent, quoted
+from kmeter.model.launch_text import parse_blocks, parse_launch, parse_positive
+from kmeter.units import parse_fraction, percent
 
 if TYPE_CHECKING:
     from kmeter.model.architecture import Architecture
@@ -78,7 +78,7 @@ def occupancy(
     chosen = _open(device, cc)
     sm, assumed_for = _architecture(chosen, cc, assume_cc)
     max_threads, min_blocks = _launch_bounds(launch_bounds)
-    launch = _launch(block, regs, smem, dynamic_smem, carveout, barriers, max_threads)
+    launch = parse_launch(block, regs, smem, dynamic_smem, carveout, barriers, max_threads)
     question = _question(launch, min_blocks, grid, sms, cluster, gpcs, chosen)
     report = launch_report(sm, question)
     if as_json:
@@ -130,40 +130,6 @@ def _architecture(
     return architecture(wanted), ""
 
 
-def _launch(
-    block: str,
-    regs: int,
-    smem: str,
-    dynamic_smem: str,
-    carveout: int | None,
-    barriers: int,
-    max_threads: int,
-) -> "Launch":
-    from kmeter.model.launch import Launch
-
-    sides = _sides(block, "block")
-    threads = prod(sides)
-    if threads > 1024:
-        raise UsageError(f"a block has at most 1024 threads, not {threads}")
-    if len(sides) == 3 and sides[2] > 64:
-        raise UsageError(f"a block has at most 64 threads in z, not {sides[2]}")
-    if not 0 <= regs <= 255:
-        raise UsageError(f"a thread has at most 255 registers, and no fewer than 0, not {regs}")
-    if carveout is not None and not 0 <= carveout <= 100:
-        raise UsageError(f"a carve-out is between 0 and 100 %, not {carveout}")
-    if not 0 <= barriers <= 16:
-        raise UsageError(f"a block has at most 16 named barriers, and no fewer than 0: {barriers}")
-    return Launch(
-        block_size=threads,
-        registers_per_thread=regs,
-        static_shared_bytes=parse_size(smem),
-        dynamic_shared_bytes=parse_size(dynamic_smem),
-        carveout_percent=carveout,
-        barriers=barriers,
-        max_threads_per_block=max_threads,
-    )
-
-
 def _question(
     launch: "Launch",
     min_blocks: int | None,
@@ -178,14 +144,14 @@ def _question(
     for option, value in (("--sms", sms), ("--cluster", cluster)):
         if value is not None and value < 1:
             raise UsageError(f"{option} is 1 or more, not {value}")
-    layout = tuple(_positive(part, "--gpcs") for part in gpcs.split(",")) if gpcs else ()
+    layout = tuple(parse_positive(part, "--gpcs") for part in gpcs.split(",")) if gpcs else ()
     count = sms if sms is not None else device.sm_count if device else None
     if layout and count is not None and sum(layout) != count:
         raise UsageError(f"--gpcs add up to {sum(layout)} SMs, and the GPU has {count}")
     return LaunchQuestion(
         launch=launch,
         min_blocks=min_blocks,
-        grid=_blocks(grid) if grid is not None else None,
+        grid=parse_blocks(grid) if grid is not None else None,
         sm_count=count or sum(layout) or None,
         cluster_size=cluster,
         sms_per_gpc=layout,
@@ -195,38 +161,9 @@ def _question(
 def _launch_bounds(text: str | None) -> tuple[int, int | None]:
     if text is None:
         return 1024, None
-    numbers = [_positive(part, "--launch-bounds") for part in text.split(",")]
+    numbers = [parse_positive(part, "--launch-bounds") for part in text.split(",")]
     if len(numbers) > 2 or numbers[0] > 1024:
         raise UsageError(
             f"{text!r} are no launch bounds", "Write MAX or MAX,MIN, with MAX at most 1024"
         )
     return numbers[0], numbers[1] if len(numbers) == 2 else None
-
-
-_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
-"""A grid's limits in x, y and z, for every compute capability from 3.0 on."""
-
-
-def _blocks(text: str) -> int:
-    sides = _sides(text, "grid")
-    for name, side, most in zip("xyz", sides, _MOST_BLOCKS, strict=False):
-        if side > most:
-            raise UsageError(f"a grid has at most {most} blocks in {name}, not {side}")
-    return prod(sides)
-
-
-def _sides(text: str, what: str) -> list[int]:
-    """``256``, ``16x16`` or ``8x8x4`` → how many there are in x, y and z."""
-    sides = text.lower().replace("×", "x").split("x")
-    if len(sides) > 3:
-        raise UsageError(f"{quoted(text)}: a {what} has at most 3 dimensions")
-    return [_positive(side, f"--{what}") for side in sides]
-
-
-def _positive(text: str, option: str) -> int:
-    digits = text.strip()
-    if not digits.isascii() or not digits.isdecimal() or not digits.strip("0"):
-        raise UsageError(f"{option} takes whole numbers of 1 or more, not {quoted(text)}")
-    if len(digits) > 18:
-        raise UsageError(f"{option}: {quoted(text)} is too large")
-    return int(digits)

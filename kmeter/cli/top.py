@@ -80,7 +80,7 @@ def top(
 
         return open_dashboard(
             pane="live", targets=device or (), interval_s=seconds if interval else None,
-            order=sort, record=record, replay=replay, speed=speed, ascii_mode=ascii_mode,
+            needs_gpu=replay is None, order=sort, record=record, replay=replay, speed=speed, ascii_mode=ascii_mode,
         )  # fmt: skip
     with ExitStack() as stack:
         moments = (

@@ -16,9 +16,11 @@ from textual.binding import Binding, BindingType
 from textual.filter import Monochrome
 from textual.widgets import Footer, Input, TabbedContent, TabPane, Tabs
 
-from kmeter.model.card import Identity, Machine
+from kmeter.model.card import Card, Identity, Machine
+from kmeter.model.ceiling import CeilingRun
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu, Moment
+from kmeter.model.roofline import KernelPoint
 from kmeter.tui import cards, settings
 from kmeter.tui.drawing import AsciiFilter, Colourless, View
 from kmeter.tui.help import HelpScreen
@@ -56,6 +58,8 @@ class Start:
     """What the session is called."""
     settings_file: Path | None = None
     """None to remember nothing."""
+    needs_gpu: bool = False
+    """Whether there is nothing to show without one."""
     is_ascii: bool = False
     is_ticking: bool = True
     """Whether a session goes by on its own; tests tell it when."""
@@ -66,6 +70,7 @@ class KmeterApp(App[None]):
 
     TITLE = "kmeter"
     CSS_PATH = "app.tcss"
+    AUTO_FOCUS = None  # it would open the pane of the first field
     HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (76, "wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(n), f"pane('{name}')", name, show=False) for n, name in enumerate(NAMES, 1)),
@@ -95,6 +100,12 @@ class KmeterApp(App[None]):
         self._no_machine = "not read yet"
         self._chosen: Identity | None = None
         self._is_held = False
+        self.points: list[KernelPoint] = []
+        """Kernels that benchmarks of this session timed."""
+        self.measured: CeilingRun | None = None
+        """Ceilings that were measured in this session."""
+        self.failure = ""
+        """Why it ended by itself."""
         self._trouble = ""
         self._read_at = time.monotonic()
         path = start.settings_file
@@ -159,7 +170,7 @@ class KmeterApp(App[None]):
             self.start_with.targets,
             self._settings.interval_s,
             lambda moment: self.post_message(Read(moment)),
-            lambda reason: self.post_message(Unread(reason)),
+            lambda reason, is_final: self.post_message(Unread(reason, is_final=is_final)),
             self.start_with.record,
         )
         self._poller.start()
@@ -173,6 +184,10 @@ class KmeterApp(App[None]):
 
     def on_unread(self, message: Unread) -> None:
         self._trouble = message.reason
+        if message.is_final and self.start_with.needs_gpu:
+            self.failure = message.reason
+            self.leave()
+            self.exit()
         self._show_status()
 
     def tick(self, seconds: float) -> None:
@@ -202,6 +217,9 @@ class KmeterApp(App[None]):
 
     def on_tabbed_content_tab_activated(self) -> None:
         self._show_history()
+        pane = self._shown_pane()
+        if pane is not None:
+            pane.take_focus()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_history)
@@ -237,6 +255,14 @@ class KmeterApp(App[None]):
         reason = "" if card else self._no_machine or "nothing is known of this GPU"
         for pane in self.panes():
             pane.show_card(card, reason)
+
+    def ceilings_of(self, card: Card | None) -> CeilingRun | None:
+        """What was measured on a card: just now, earlier, or of the recording that is played."""
+        if card is None:
+            return None
+        if self.measured is not None and self.measured.uuid == card.uuid:
+            return self.measured
+        return cards.ceilings_of(card)
 
     @property
     def machine(self) -> Machine | None:

@@ -16,6 +16,8 @@ class Read(Message):
 class Unread(Message):
     """GPUs could not be read, and why."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, is_final: bool) -> None:
         super().__init__()
         self.reason = reason
+        self.is_final = is_final
+        """Whether nobody will try again."""

@@ -22,10 +22,10 @@ class Poller(threading.Thread):
         targets: Sequence[str],
         interval_s: float,
         tell: Callable[[Moment], object],
-        fail: Callable[[str], object],
+        fail: Callable[[str, bool], object],
         record: Path | None = None,
     ) -> None:
-        """``tell`` and ``fail`` are called in this thread."""
+        """``tell`` and ``fail`` are called in this thread, ``fail`` with whether that was the end of it."""
         super().__init__(name="kmeter poller", daemon=True)
         self.interval_s = interval_s
         self._targets, self._tell, self._fail, self._record = targets, tell, fail, record
@@ -37,7 +37,7 @@ class Poller(threading.Thread):
             cards = LiveCards(self._targets)
             writer = SessionWriter(self._record) if self._record is not None else None
         except KmeterError as error:
-            self._fail(str(error))
+            self._fail(str(error), True)
             return
         wait_s = FIRST_S
         while not self._over.wait(wait_s):
@@ -48,7 +48,7 @@ class Poller(threading.Thread):
                     writer.write(moment)
                 self._tell(moment)
             except (KmeterError, OSError) as error:
-                self._fail(str(error))
+                self._fail(str(error), False)
             wait_s = max(0.0, self.interval_s - (time.monotonic() - began))
         cards.close()
         if writer is not None:

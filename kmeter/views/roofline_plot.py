@@ -28,6 +28,33 @@ class Frame:
     intensities: tuple[float, float]
     rates: tuple[float, float]
 
+    def zoomed(self, factor: float) -> "Frame":
+        """The middle of it, ``factor`` times as large on both axes."""
+        return Frame(_stretched(self.intensities, factor), _stretched(self.rates, factor))
+
+    def panned(self, right: float, up: float) -> "Frame":
+        """Moved by shares of its width and height."""
+        return Frame(_moved(self.intensities, right), _moved(self.rates, up))
+
+    def holds(self, intensity: float, rate: float) -> bool:
+        """Whether a point can be seen in it."""
+        left, end = self.intensities
+        return left <= intensity <= end and self.rates[0] <= rate <= self.rates[1]
+
+
+_LEAST_SPAN, _MOST_SPAN = 4.0, 1e12
+
+
+def _stretched(ends: tuple[float, float], factor: float) -> tuple[float, float]:
+    middle, span = (ends[0] * ends[1]) ** 0.5, (ends[1] / ends[0]) ** factor
+    half = min(_MOST_SPAN, max(_LEAST_SPAN, span)) ** 0.5
+    return middle / half, middle * half
+
+
+def _moved(ends: tuple[float, float], share: float) -> tuple[float, float]:
+    by = (ends[1] / ends[0]) ** share
+    return ends[0] * by, ends[1] * by
+
 
 @dataclass(frozen=True)
 class RooflinePlot:
@@ -38,15 +65,19 @@ class RooflinePlot:
     placed: Sequence[Placed] = ()
     numbers: Sequence[int] = ()
     """What each of several rooflines is called in the caller's table."""
+    frame: Frame | None = None
+    """None for one that holds every ridge and point; points outside of a given one are not drawn."""
+    height: int | None = None
+    """Of the drawing without its axes; None for one that suits the width."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        frame = frame_of(self.rooflines, self.placed)
+        frame = self.frame or frame_of(self.rooflines, self.placed)
         unit = f"{operation(self.rooflines[0].compute.name)}/s"
         gutter = max(len(si(tick, unit)) for tick in _decades(frame.rates)) + 1
         width = max(16, options.max_width - gutter - 1)
-        height = _height(console, width)
+        height = _height(console, width) if self.height is None else self.height
         canvas = Canvas(width, height, ascii_only=options.ascii_only)
         drawing = _Drawing(canvas, frame)
         self._draw(drawing)
@@ -56,7 +87,8 @@ class RooflinePlot:
         for index, line in enumerate(self.rooflines):
             drawing.roofs(line, _STYLES[index % len(_STYLES)])
         for index, placed in enumerate(self.placed):
-            drawing.point(placed, mark(index))
+            if drawing.frame.holds(placed.point.arithmetic_intensity, height_of(placed)):
+                drawing.point(placed, mark(index))
         for index, line in enumerate(self.rooflines):
             tag = str(self.numbers[index]) if self.numbers else ""
             drawing.labels(line, _STYLES[index % len(_STYLES)], tag)

@@ -27,5 +27,9 @@ class Pane(Vertical):
     def show_card(self, card: Card | None, reason: str) -> None:
         """Another GPU is looked at; ``reason`` says why nothing is known of it."""
 
+    def take_focus(self) -> None:
+        """It is shown now: give the keys to what a user would begin with."""
+        self.screen.set_focus(None)
+
     def leave(self) -> None:
         """The dashboard ends: stop what was begun."""

@@ -1,7 +1,176 @@
-"""To be built."""
+"""Occupancy while you type: what each resource allows, cliffs, the sweep, and a heat map to walk in."""
 
+from typing import ClassVar, NamedTuple
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Grid, Horizontal, VerticalScroll
+from textual.widgets import Input, Label
+
+from kmeter.errors import KmeterError
+from kmeter.model.architecture import Architecture, architecture
+from kmeter.model.card import Card
+from kmeter.model.launch import Launch
+from kmeter.model.launch_report import LaunchQuestion, launch_report
+from kmeter.model.launch_text import parse_blocks, parse_launch
+from kmeter.sources import open_device, resolve
+from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
+from kmeter.views.heatmap import Heatmap
+from kmeter.views.occupancy import OccupancyView
+
+_FALLBACK_CC = "9.0"
+_REGISTER_STEP, _MOST_REGISTERS = 8, 255
+_WARP, _MOST_THREADS = 32, 1024
+
+
+class Field(NamedTuple):
+    """A field of the form."""
+
+    name: str
+    label: str
+    start: str
+
+
+FIELDS = (
+    Field("target", "cc or card", ""),
+    Field("block", "block", "256"),
+    Field("regs", "registers", "32"),
+    Field("smem", "static smem", "0"),
+    Field("dynamic", "dynamic smem", "0"),
+    Field("carveout", "carve-out %", ""),
+    Field("barriers", "barriers", "0"),
+    Field("grid", "grid", ""),
+)
+
+
+class Heat(View, can_focus=True):
+    """The heat map; arrows move the launch in it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step('block', -1)", "block", show=False),
+        Binding("right", "step('block', 1)", "block", show=False),
+        Binding("up", "step('regs', -1)", "registers", show=False),
+        Binding("down", "step('regs', 1)", "registers", show=False),
+    ]
+
+    def action_step(self, name: str, steps: int) -> None:
+        pane = next(node for node in self.ancestors if isinstance(node, Occupancy))
+        pane.step(name, steps)
 
 
 class Occupancy(Pane):
-    """To be built."""
+    """The form, the report, the map."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "to_map", "to the map")]
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
+        super().__init__(id=id)
+        self._card_target = ""
+        self._is_own_target = True
+        """Whether the first field still says what was filled in for the user."""
+
+    def compose(self) -> ComposeResult:
+        with Grid(id="form"):
+            for field in FIELDS:
+                with Horizontal(classes="field"):
+                    yield Label(field.label)
+                    yield Input(field.start, id=f"field-{field.name}", compact=True)
+        with VerticalScroll():
+            yield View("", id="wrong", classes="warning")
+            yield View("", id="report")
+            yield Heat("", id="heat")
+
+    def take_focus(self) -> None:
+        self.query_one("#field-block", Input).focus()
+
+    def show_card(self, card: Card | None, reason: str) -> None:
+        """Begin with the card that is looked at, unless the user has named another."""
+        target = self.query_one("#field-target", Input)
+        if self._is_own_target:
+            cc = card.device.compute_capability if card else ""
+            self._card_target = cc or _FALLBACK_CC
+            target.value = self._card_target
+        self._compute()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input.id == "field-target":
+            self._is_own_target = event.value in {"", self._card_target}
+        self._compute()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._compute()
+
+    def step(self, name: str, steps: int) -> None:
+        """Another warp, or another granule of registers."""
+        field = self.query_one(f"#field-{name}", Input)
+        try:
+            launch = self._question().launch
+        except KmeterError:
+            return
+        if name == "block":
+            warps = -(-launch.block_size // _WARP) + steps
+            field.value = str(min(_MOST_THREADS, max(_WARP, warps * _WARP)))
+        else:
+            granules = -(-launch.registers_per_thread // _REGISTER_STEP) + steps
+            field.value = str(min(_MOST_REGISTERS, max(_REGISTER_STEP, granules * _REGISTER_STEP)))
+
+    def action_to_map(self) -> None:
+        self.query_one(Heat).focus()
+
+    # ---- computing ------------------------------------------------------------------------
+
+    def _text(self, name: str) -> str:
+        return self.query_one(f"#field-{name}", Input).value.strip()
+
+    def _question(self) -> LaunchQuestion:
+        """What the form asks; raises KmeterError, naming what is wrong."""
+        carveout = self._text("carveout")
+        launch: Launch = parse_launch(
+            self._text("block"),
+            _whole(self._text("regs"), "registers"),
+            self._text("smem") or "0",
+            self._text("dynamic") or "0",
+            _whole(carveout, "a carve-out") if carveout else None,
+            _whole(self._text("barriers"), "barriers"),
+            _MOST_THREADS,
+        )
+        grid = self._text("grid")
+        return LaunchQuestion(launch, grid=parse_blocks(grid) if grid else None)
+
+    def _compute(self) -> None:
+        wrong = self.query_one("#wrong", View)
+        try:
+            sm, sm_count = _architecture(self._text("target") or self._card_target or _FALLBACK_CC)
+            question = self._question()._replace(sm_count=sm_count)
+            report = launch_report(sm, question)
+        except KmeterError as error:
+            wrong.display = True
+            wrong.draw(
+                Text(f"{error.message.replace('--', '')}: what is below is of the last launch")
+            )
+            return
+        wrong.display = False
+        self.query_one("#report", View).draw(OccupancyView(report))
+        self.query_one(Heat).draw(Heatmap(sm, question.launch))
+
+
+def _whole(text: str, what: str) -> int:
+    from kmeter.errors import UsageError
+
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise UsageError(f"{what}: a whole number, not {text[:20]!r}")
+    return int(text)
+
+
+def _architecture(target: str) -> tuple[Architecture, int | None]:
+    """Of a compute capability, or of a card; the SM count where a card is named."""
+    if resolve(target)[0] == "catalogue" and target.replace(".", "").isdecimal():
+        return architecture(target), None
+    device = open_device(target)
+    return architecture(device.compute_capability), device.sm_count
