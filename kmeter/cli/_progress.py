@@ -66,16 +66,13 @@ class BenchWatch:
 
 
 def _sampling_text(note: "BenchNote") -> str:
-    """``add: 320 samples, 11.2 µs ± 0.6 %``, or what else is being done."""
-    from kmeter.units import ascii_only, percent, si
+    """In words that stderr's encoding has."""
+    from kmeter.bench.progress import sampling_text
+    from kmeter.units import ascii_only
 
-    if note.median_s is None:
-        return f"{note.label}: {note.text}"
-    text = f"{note.label}: {note.samples} samples, {si(note.median_s, 's')}"
-    if note.precision is not None:
-        text += f" ± {percent(note.precision, 2)}"
     stderr = sys.__stderr__  # while a bar is drawn, sys.stderr is Rich's and has no encoding
     encoding = (stderr.encoding if stderr is not None else "ascii").lower()
+    text = sampling_text(note)
     return text if encoding.startswith("utf") else ascii_only(text)
 
 

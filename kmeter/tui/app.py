@@ -73,7 +73,10 @@ class KmeterApp(App[None]):
     AUTO_FOCUS = None  # it would open the pane of the first field
     HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (76, "wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(n), f"pane('{name}')", name, show=False) for n, name in enumerate(NAMES, 1)),
+        *(
+            Binding(f"{n},f{n}", f"pane('{name}')", name, show=False)
+            for n, name in enumerate(NAMES, 1)
+        ),
         Binding("g", "other_gpu(1)", "GPU"),
         Binding("G", "other_gpu(-1)", "GPU before", show=False),
         Binding("space", "pause", "pause"),
@@ -146,7 +149,7 @@ class KmeterApp(App[None]):
         known = {theme.name for theme in THEMES} | set(self.available_themes)
         self.theme = self._settings.theme if self._settings.theme in known else "kmeter"
         if self._settings_trouble:
-            self.notify(self._settings_trouble, severity="warning", timeout=10)
+            self.notify(self._settings_trouble, severity="warning", timeout=10, markup=False)
         if self.player is not None:
             self._take(self.player.seek(0.0))
         else:
@@ -312,11 +315,11 @@ class KmeterApp(App[None]):
     def action_picture(self) -> None:
         """Save what is on the screen as an SVG, beside where kmeter was started."""
         try:
-            path = self.save_screenshot(time_format="kmeter-%Y%m%d-%H%M%S.svg")
+            path = self.save_screenshot(time.strftime("kmeter-%Y%m%d-%H%M%S.svg"))
         except OSError as error:
-            self.notify(f"no picture: {error.strerror}", severity="error")
+            self.notify(f"no picture: {error.strerror}", severity="error", markup=False)
         else:
-            self.notify(f"saved {path}", timeout=4)
+            self.notify(f"saved {path}", timeout=4, markup=False)
 
     def action_help(self) -> None:
         self.push_screen(HelpScreen())

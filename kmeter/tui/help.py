@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from kmeter.tui.drawing import View
 
 KEYS = (
-    ("1 … 6", "Device, Occupancy, Roofline, Live, Ceilings, Bench"),
+    ("1 … 6  F1 …", "Device, Occupancy, Roofline, Live, Ceilings, Bench"),
     ("g  G", "the next GPU, the one before"),
     ("space", "pause; readings go on in the background"),
     ("left  right", "10 s back or on in a session; home goes to its beginning"),

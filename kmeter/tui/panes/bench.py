@@ -1,7 +1,141 @@
-"""To be built."""
+"""A file of benchmarks, run from here: its rows as they are finished, the one at work with its median."""
 
-from kmeter.tui.panes import Pane
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Input
+
+from kmeter.bench.client import Client
+from kmeter.bench.collect import Collector
+from kmeter.bench.events import Event, Finished, Loaded, Note, Started
+from kmeter.bench.progress import sampling_text
+from kmeter.errors import UsageError
+from kmeter.model.benchmark import Row
+from kmeter.model.history import History
+from kmeter.model.roofline import KernelPoint
+from kmeter.model.score import score
+from kmeter.tui.drawing import View
+from kmeter.tui.panes._work import WorkPane
+from kmeter.units import si
+from kmeter.views.bench import BenchView
+from kmeter.views.distribution import Distribution
 
 
-class Bench(Pane):
-    """To be built."""
+class Bench(WorkPane, can_focus=True):
+    """``r`` runs the file that is named above; its rows join the roofline."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "to_pane", show=False)]
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
+        super().__init__(id=id)
+        self._collector = Collector()
+        self._count = 0
+        self._clock = ""
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="a Python file with @kmeter.benchmark, then Enter", id="file")
+        yield View("", id="progress")
+        with VerticalScroll(can_focus=False):
+            yield View("", id="run")
+
+    def on_mount(self) -> None:
+        self.tell(
+            "name a file, then Enter or r runs it; kmeter bench --init FILE writes a first one"
+        )
+
+    def take_focus(self) -> None:
+        field = self.query_one(Input)
+        if field.value:
+            self.focus()
+        else:
+            field.focus()
+
+    def action_to_pane(self) -> None:
+        self.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.focus()
+        self.action_begin()
+
+    def show_history(self, history: History) -> None:
+        """Clocks and power beside what is being timed."""
+        moment = history.last
+        if moment is None or not moment.gpus or self.dashboard.player is not None:
+            return
+        gpu = self.dashboard.chosen_of(moment)
+        clock, power = gpu.fact("sm_clock_hz").value, gpu.fact("power_w").value
+        self._clock = f"{si(clock, 'Hz', 3)}, {si(power, 'W', 3)}"
+
+    # ---- running --------------------------------------------------------------------------
+
+    def client(self) -> Client:
+        file = self.query_one(Input).value.strip()
+        if not file:
+            raise UsageError("name a file first")
+        if not Path(file).expanduser().is_file():
+            raise UsageError(f"there is no file {file}")
+        self._collector, self._count = Collector(), 0
+        return Client(str(Path(file).expanduser()))
+
+    def events_of(self, client: Any) -> Iterator[Event]:
+        found: Iterator[Event] = client.events()
+        return found
+
+    def take(self, event: Event) -> None:
+        self._collector.take(event)
+        if isinstance(event, Loaded):
+            self._count = len(event.cases)
+        elif isinstance(event, Started):
+            self.tell(f"{self._done()}: {event.label}")
+        elif isinstance(event, Note):
+            self.tell(
+                f"{self._done()}: {sampling_text(event)}{f', {self._clock}' if self._clock else ''}"
+            )
+        elif isinstance(event, Finished):
+            self._join(event.row)
+            self._show()
+
+    def _done(self) -> str:
+        return f"{len(self._collector.run.rows) + 1} of {self._count}"
+
+    def _show(self) -> None:
+        run = self._collector.run
+        if self.is_working:  # it would be called interrupted
+            run = replace(run, is_complete=True)
+        last = run.rows[-1] if run.rows else None
+        spread: list[RenderableType] = (
+            [Text(f"samples of {last.label}"), Distribution(last.samples_s), ""]
+            if last and last.samples_s
+            else []
+        )
+        self.query_one("#run", View).draw(Group(*spread, BenchView(run)))
+
+    def _join(self, row: Row) -> None:
+        """A row with a time, FLOP and bytes is a point of the roofline; a newer one replaces it."""
+        found = score(row)
+        if found is None or not found.flop_per_s or not found.arithmetic_intensity:
+            return
+        point = KernelPoint(
+            row.label, found.arithmetic_intensity, found.flop_per_s, found.bytes_per_s
+        )
+        others = [other for other in self.dashboard.points if other.name != row.label]
+        self.dashboard.points = [*others, point]
+
+    def ended(self, reason: str) -> None:
+        if self._collector.has_begun:
+            self._show()
+            rows = self._collector.run.rows
+            self.tell(
+                reason or f"{len(rows)} of {self._count} rows; r runs it again",
+                is_trouble=bool(reason),
+            )
+        else:
+            self.tell(reason or "nothing was run", is_trouble=True)

@@ -1,7 +1,98 @@
-"""To be built."""
+"""What the card really delivers: measured from here, or what was measured before."""
 
-from kmeter.tui.panes import Pane
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+
+from kmeter.errors import NoGpuError
+from kmeter.measure.client import Client
+from kmeter.measure.collect import Collector
+from kmeter.measure.events import Event, Finished, Note, Planned, Started
+from kmeter.measure.plan import Options
+from kmeter.model.card import Card
+from kmeter.model.ceiling import CeilingRun
+from kmeter.model.device import Source
+from kmeter.tui.drawing import View
+from kmeter.tui.panes._work import WorkPane
+from kmeter.views.ceiling import CeilingView
 
 
-class Ceilings(Pane):
-    """To be built."""
+class Ceilings(WorkPane, can_focus=True):
+    """``r`` measures the main ones; the table grows as they are finished."""
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
+        super().__init__(id=id)
+        self._card: Card | None = None
+        self._reason = "not read yet"
+        self._collector = Collector()
+        self._count = 0
+
+    def compose(self) -> ComposeResult:
+        yield View("", id="progress")
+        with VerticalScroll(can_focus=False):
+            yield View("", id="run")
+
+    def take_focus(self) -> None:
+        self.focus()
+
+    def show_card(self, card: Card | None, reason: str) -> None:
+        self._card, self._reason = card, reason
+        if not self.is_working:
+            self._show(self.dashboard.ceilings_of(card), "")
+
+    def _show(self, run: CeilingRun | None, reason: str) -> None:
+        here = self._card is not None and self._card.device.source is Source.DRIVER
+        way = (
+            "r measures the main ones (about 10 s)"
+            if here
+            else "measuring needs a card of this machine"
+        )
+        if run is None:
+            self.tell(reason or f"no ceilings of this card: {way}", is_trouble=bool(reason))
+            self.query_one("#run", View).draw("")
+            return
+        self.tell(
+            reason or f"measured {run.started_at[:16].replace('T', ' ')}; {way}",
+            is_trouble=bool(reason),
+        )
+        self.query_one("#run", View).draw(CeilingView(run))
+
+    # ---- measuring ------------------------------------------------------------------------
+
+    def client(self) -> Client:
+        card = self._card
+        if card is None or card.device.source is not Source.DRIVER:
+            raise NoGpuError("ceilings are measured on a card of this machine", self._reason)
+        self._collector, self._count = Collector(), 0
+        return Client(card.uuid or str(card.ordinal or 0), Options(quick=True))
+
+    def events_of(self, client: Any) -> Iterator[Event]:
+        from kmeter.measure.catalogue import names_of
+
+        found: Iterator[Event] = client.events(names_of(quick=True))
+        return found
+
+    def take(self, event: Event) -> None:
+        self._collector.take(event)
+        if isinstance(event, Planned):
+            self._count = len(event.names)
+        elif isinstance(event, Started):
+            self.tell(f"{self._done()}: {event.name}")
+        elif isinstance(event, Note):
+            self.tell(f"{self._done()}: {event.name}, {event.text}")
+        elif isinstance(event, Finished):
+            self.query_one("#run", View).draw(
+                CeilingView(replace(self._collector.run, is_complete=True))
+            )
+
+    def _done(self) -> str:
+        return f"{len(self._collector.run.ceilings) + 1} of {self._count}"
+
+    def ended(self, reason: str) -> None:
+        run = self._collector.run if self._collector.has_begun else None
+        if run is not None and run.ceilings:
+            self.dashboard.measured = run
+        self._show(run, reason)

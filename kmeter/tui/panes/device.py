@@ -116,7 +116,7 @@ class Device(Pane):
         row = self._row_of(key)
         if row is not None and row.value is not None:
             self.app.copy_to_clipboard(str(row.value))
-            self.notify(f"copied {row.value}", timeout=2)
+            self.notify(f"copied {row.value}", timeout=2, markup=False)
 
     def action_filter(self) -> None:
         self.query_one(Input).focus()

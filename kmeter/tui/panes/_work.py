@@ -1,0 +1,91 @@
+"""What panes have in common that start long work, watch it and stop it."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+
+from kmeter.errors import KmeterError
+from kmeter.tui.drawing import View
+from kmeter.tui.panes import Pane
+
+
+class WorkPane(Pane):
+    """The work goes on in a process of its own; a thread hears it, the screen is told each event."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "begin", "run"),
+        Binding("x", "stop", "stop"),
+    ]
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
+        super().__init__(id=id)
+        self._client: Any = None
+        self._was_stopped = False
+
+    @property
+    def is_working(self) -> bool:
+        """Whether something is being measured."""
+        return self._client is not None
+
+    def client(self) -> Any:
+        """What is to be measured; raises KmeterError where nothing can be."""
+        raise NotImplementedError
+
+    def events_of(self, client: Any) -> Iterator[Any]:
+        """What the measuring process tells."""
+        raise NotImplementedError
+
+    def take(self, event: Any) -> None:
+        """Show what an event changes."""
+        raise NotImplementedError
+
+    def ended(self, reason: str) -> None:
+        """It is over, for that reason or well."""
+        raise NotImplementedError
+
+    def tell(self, text: str, *, is_trouble: bool = False) -> None:
+        """The line that says how it stands."""
+        self.query_one("#progress", View).draw(
+            Text(text, style="bold yellow" if is_trouble else "")
+        )
+
+    def action_begin(self) -> None:
+        if self.is_working:
+            return
+        try:
+            client = self.client()
+        except KmeterError as error:
+            self.tell(str(error), is_trouble=True)
+            return
+        self._client, self._was_stopped = client, False
+        self.tell("starting")
+        self.run_worker(self._hear, thread=True, exit_on_error=False)
+
+    def _hear(self) -> None:
+        reason = ""
+        try:
+            for event in self.events_of(self._client):
+                self.app.call_from_thread(self.take, event)
+        except KmeterError as error:
+            reason = str(error)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+        self.app.call_from_thread(self._end, reason)
+
+    def _end(self, reason: str) -> None:
+        self._client = None
+        self.ended("stopped" if self._was_stopped else reason)
+
+    def action_stop(self) -> None:
+        """The measuring process is ended; what was finished stays."""
+        if self._client is not None:
+            self._was_stopped = True
+            self.tell("stopping")
+            self.run_worker(self._client.stop, thread=True, exit_on_error=False)
+
+    def leave(self) -> None:
+        if self._client is not None:
+            self._was_stopped = True
+            self._client.stop()
