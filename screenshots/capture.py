@@ -1,10 +1,11 @@
-"""Draw every picture of the README: what the commands print, as SVG, from the catalogue.
+"""Draw every picture of the README: what the commands print and the dashboard shows, as SVG.
 
     make screenshots
 
-No GPU, no clock and no terminal is involved, so the same code gives the same pictures.
+The catalogue and recordings of a real H200 are shown; no GPU, no clock and no terminal is involved, so the same code gives the same pictures.
 """
 
+import asyncio
 import io
 import shlex
 import sys
@@ -19,6 +20,9 @@ from rich.text import Text
 
 from kmeter.cli import output
 from kmeter.cli.main import main
+from kmeter.tui.app import KmeterApp, Start
+from kmeter.tui.demo import demo_session
+from kmeter.tui.picture import picture_of
 
 HERE = Path(__file__).parent
 
@@ -36,6 +40,13 @@ COMMANDS = {
     "gpus": "gpus h100 h200 b200 4090 5090",
     "compare": "compare h100-sxm a100-sxm-80gb 4090 --ai 0.33",
 }
+PANES = {
+    "tui-live": ("live", 75),
+    "tui-roofline": ("roofline", 15),
+    "tui-occupancy": ("occupancy", 75),
+}
+"""Pictures of the dashboard: the pane, and the second of the session that comes along."""
+PANE_SIZE = (100, 30)
 WIDTHS = {"heatmap": 76, "bench": 104}
 WIDTH = 92
 
@@ -84,9 +95,26 @@ def capture(name: str, command: str) -> None:
         )  # fmt: skip
 
 
+def capture_pane(name: str, pane: str, seconds: int) -> None:
+    """A pane of the dashboard at that second."""
+
+    async def show() -> str:
+        app = KmeterApp(Start(pane=pane, moments=demo_session(), title="demo:", is_ticking=False))
+        async with app.run_test(size=PANE_SIZE) as pilot:
+            await app.workers.wait_for_complete()
+            app.action_seek(seconds)
+            await pilot.pause()
+            return picture_of(app)
+
+    (HERE / f"{name}.svg").write_text(asyncio.run(show()), "utf-8")
+
+
 if __name__ == "__main__":
     for name, command in COMMANDS.items():
         capture(name, command)
+        print(HERE / f"{name}.svg")
+    for name, (pane, seconds) in PANES.items():
+        capture_pane(name, pane, seconds)
         print(HERE / f"{name}.svg")
     figure = HERE / "roofline-figure.svg"
     with recording(WIDTH):

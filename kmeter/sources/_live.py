@@ -16,8 +16,11 @@ FIXED = ("sm_clock_max_hz", "memory_clock_max_hz", "power_limit_w", "memory_tota
 """Read once: some take NVML two milliseconds."""
 CHANGING = (
     "sm_clock_hz", "memory_clock_hz", "power_w", "temperature_c", "throttle_reasons_mask",
-    "utilisation", "memory_used_bytes", "pcie_generation", "pcie_width",
+    "utilisation", "memory_used_bytes",
 )  # fmt: skip
+SLOW = ("pcie_generation", "pcie_width")
+"""What hardly changes is read with every tenth reading."""
+_SLOWER = 10
 
 
 class LiveCards:
@@ -51,18 +54,25 @@ class _Watched:
         self._handle = reading.value if identity.nvml_index is not None else None
         self._reason = reading.reason or "NVML does not know it"
         self._fixed: dict[str, Fact] = {}
+        self._slow: dict[str, Fact] = {}
+        self._count = 0
         self._gpm: Gpm | None = None
         if self._handle is not None:
-            self._fixed = {name: read_field(nvml, self._handle, name) for name in FIXED}
+            self._fixed = self._asked(FIXED)
             self._gpm = Gpm(nvml, self._handle)
 
     def read(self) -> LiveGpu:
         if self._handle is None or self._gpm is None:
-            unknown = dict.fromkeys((*FIXED, *CHANGING), Fact(reason=self._reason))
+            unknown = dict.fromkeys((*FIXED, *CHANGING, *SLOW), Fact(reason=self._reason))
             return LiveGpu(self._identity, unknown)
-        changing = {name: read_field(self._nvml, self._handle, name) for name in CHANGING}
-        facts = self._fixed | changing | self._gpm.read()
+        if self._count % _SLOWER == 0:
+            self._slow = self._asked(SLOW)
+        self._count += 1
+        facts = self._fixed | self._asked(CHANGING) | self._slow | self._gpm.read()
         return LiveGpu(self._identity, facts, self._processes())
+
+    def _asked(self, names: Sequence[str]) -> dict[str, Fact]:
+        return {name: read_field(self._nvml, self._handle, name) for name in names}
 
     def _processes(self) -> tuple[Process, ...]:
         running = self._nvml.read("nvmlDeviceGetComputeRunningProcesses", self._handle)

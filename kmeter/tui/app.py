@@ -26,6 +26,7 @@ from kmeter.tui.drawing import AsciiFilter, Colourless, View
 from kmeter.tui.help import HelpScreen
 from kmeter.tui.messages import Read, Unread
 from kmeter.tui.panes import NAMES, Pane
+from kmeter.tui.picture import picture_of
 from kmeter.tui.player import Player
 from kmeter.tui.poller import Poller
 from kmeter.tui.themes import THEMES
@@ -145,6 +146,8 @@ class KmeterApp(App[None]):
 
     def on_mount(self) -> None:
         self.query_one(Tabs).can_focus = False  # left and right move in a session
+        for one in self.query(Input):
+            one.cursor_blink = False  # the same state, the same picture
         self._leave_on_signals()
         known = {theme.name for theme in THEMES} | set(self.available_themes)
         self.theme = self._settings.theme if self._settings.theme in known else "kmeter"
@@ -155,7 +158,7 @@ class KmeterApp(App[None]):
         else:
             self._poll()
         self.run_worker(self._find_cards, thread=True, exit_on_error=False)
-        self.set_interval(TICK_S, self._tick)
+        self.set_interval(TICK_S if self.player is not None else _STALE_S / 2, self._tick)
         self._show_status()
 
     def panes(self) -> list[Pane]:
@@ -314,8 +317,9 @@ class KmeterApp(App[None]):
 
     def action_picture(self) -> None:
         """Save what is on the screen as an SVG, beside where kmeter was started."""
+        path = Path(time.strftime("kmeter-%Y%m%d-%H%M%S.svg"))
         try:
-            path = self.save_screenshot(time.strftime("kmeter-%Y%m%d-%H%M%S.svg"))
+            path.write_text(picture_of(self), "utf-8")
         except OSError as error:
             self.notify(f"no picture: {error.strerror}", severity="error", markup=False)
         else:

@@ -6,6 +6,7 @@
  *   FUNCTION[:ARGUMENT] VALUE|error CODE|hang
  */
 #include "script.h"
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,11 +48,15 @@ static void take_line(const char *word, char *rest) {
   }
 }
 
+/* As the real one it may be called again, and by several threads at once. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int is_read;
+static void read_once(void) { is_read = read_script("KMETER_FAKE_NVML", take_line); }
+
 int nvmlInitWithFlags(unsigned flags) {
   (void)flags;
-  count = 0;
-  if (!read_script("KMETER_FAKE_NVML", take_line)) return 9;
-  return init_code;
+  pthread_once(&once, read_once);
+  return is_read ? init_code : 9;
 }
 int nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
 int nvmlShutdown(void) { return OK; }
