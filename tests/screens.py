@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from kmeter.model.live import Moment
 from kmeter.tui.app import KmeterApp, Start
 from kmeter.tui.demo import demo_session
+from kmeter.tui.picture import picture_of
 
 Act = Callable[[KmeterApp, Pilot[None]], Awaitable[None]]
 
@@ -63,4 +64,18 @@ def screen(pane: str, size: tuple[int, int], seconds: float, *keys: str, **start
         found.append(text_of(app))
 
     at_work(act, pane=pane, size=size, **start)
+    return found[0]
+
+
+def picture(pane: str, size: tuple[int, int], seconds: float, theme: str = "kmeter") -> str:
+    """The SVG of a pane, so far into the session."""
+    found: list[str] = []
+
+    async def act(app: KmeterApp, pilot: Pilot[None]) -> None:
+        app.theme = theme
+        app.action_seek(int(seconds))
+        await pilot.pause()
+        found.append(picture_of(app))
+
+    at_work(act, pane=pane, size=size)
     return found[0]

@@ -1,5 +1,6 @@
 """The dashboard from the command line: what ``kmeter top`` and ``kmeter tui`` have in common."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +32,8 @@ def open_dashboard(
     from kmeter.tui.demo import demo_session
     from kmeter.tui.settings import settings_file
 
-    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+    is_served = "TEXTUAL_DRIVER" in os.environ  # textual-serve is the terminal then
+    if not is_served and not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise UsageError("the dashboard needs a terminal", "kmeter top --once prints a reading")
     moments = demo_session() if demo else read_session(replay) if replay is not None else ()
     start = Start(

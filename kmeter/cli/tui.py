@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kmeter.cli.options import Ascii
-from kmeter.errors import UsageError
+from kmeter.errors import ExitCode, UsageError
 
 
 def tui(
@@ -32,6 +32,12 @@ def tui(
         str | None,
         typer.Option("--interval", "-i", metavar="TIME", help="From one reading to the next; 1s."),
     ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="In the browser, on this machine alone.")
+    ] = False,
+    serve_at: Annotated[
+        str, typer.Option("--serve-at", metavar="HOST:PORT", help="Where --serve listens.")
+    ] = "127.0.0.1:8000",
     ascii_mode: Ascii = False,
 ) -> int:
     """Everything on one screen: the card, occupancy, roofline, live clocks, ceilings, benchmarks."""
@@ -47,6 +53,21 @@ def tui(
     seconds = None if interval is None else parse_seconds(interval)
     if seconds is not None and seconds < LEAST_INTERVAL_S:
         raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
+    if serve:
+        from kmeter.cli._serve import serve as serve_forever
+
+        serve_forever(
+            serve_at,
+            [
+                *(part for target in device or () for part in ("-d", target)),
+                *(("--pane", pane) if pane else ()),
+                *(("--demo",) if demo else ()),
+                *(("--replay", str(replay.resolve())) if replay is not None else ()),
+                *(("-i", interval) if interval is not None else ()),
+                "--speed", str(speed),
+            ],
+        )  # fmt: skip
+        return ExitCode.OK
     return open_dashboard(
         pane=pane, targets=device or (), interval_s=seconds, replay=replay, demo=demo, speed=speed,
         ascii_mode=ascii_mode,

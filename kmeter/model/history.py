@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kmeter.model.card import Identity
 from kmeter.model.live import LiveGpu, Moment
 
-KEPT = 3600
-"""Moments: an hour at one a second."""
+KEPT = 600
+"""Moments, ten minutes at one a second: no screen is wider, and eight GPUs for an hour would be 100 MB."""
 
 LONGEST_GAP_S = 60.0
 """Between two readings that are further apart nobody knows what held a clock back."""

@@ -1,10 +1,13 @@
 """Every pane as people see it, small and large, from the session of an H200 that comes along."""
 
+import re
+
 import pytest
-from screens import screen
+from screens import picture, screen
 from snapshots import check_snapshot
 
 from kmeter.tui.panes import NAMES
+from kmeter.tui.themes import THEMES
 
 SIZES = ((80, 24), (160, 48))
 TRIAD_S, PRODUCT_S = 15, 50
@@ -43,3 +46,22 @@ def test_ascii_is_readable() -> None:
 
 def test_help_names_the_keys() -> None:
     check_snapshot("tui/help.txt", screen("live", (80, 24), PRODUCT_S, "question_mark"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+@pytest.mark.parametrize("pane", NAMES)
+def test_a_pane_as_a_picture(pane: str, size: tuple[int, int]) -> None:
+    """With its colours, which text does not tell."""
+    seconds = TRIAD_S if pane == "roofline" else PRODUCT_S
+    check_snapshot(f"tui/{pane}-{size[0]}x{size[1]}.svg", picture(pane, size, seconds))
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+def test_themes_differ_in_colours_alone(theme: str) -> None:
+    def coloured(text: str) -> str:
+        return re.sub(r"#[0-9a-f]{6}", "", re.sub(r"(?s)<style>.*</style>", "", text))
+
+    first = picture("live", (80, 24), PRODUCT_S)
+    assert re.findall(
+        r">([^<]+)</text>", coloured(picture("live", (80, 24), PRODUCT_S, theme))
+    ) == (re.findall(r">([^<]+)</text>", coloured(first)))
