@@ -18,7 +18,7 @@ KEYS = (
     ("+  -", "faster, slower"),
     ("tab", "the next field; Esc leaves a field"),
     ("c", "Device: copy the value"),
-    ("arrows", "Occupancy: move in the heat map; Roofline: pan"),
+    ("arrows", "Occupancy: move in the heat map, m another map; Roofline: pan"),
     ("[  ]  d  m", "Roofline: zoom, another data type, peaks or measured"),
     ("r  x", "Ceilings, Bench: run, stop"),
     ("s", "save the screen as SVG"),

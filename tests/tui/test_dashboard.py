@@ -154,6 +154,15 @@ def test_occupancy_follows_what_is_typed() -> None:
     at_work(act, pane="occupancy", size=(100, 40))
 
 
+def test_a_map_of_shared_memory() -> None:
+    async def act(app: KmeterApp, pilot: P) -> None:
+        await pressed(pilot, "escape", "m", "down", "down")
+        assert app.query_one("#field-dynamic", Input).value == "8KiB"
+        assert "shared memory per block in KiB down" in text_of(app)
+
+    at_work(act, pane="occupancy", size=(100, 80))
+
+
 def test_occupancy_of_another_card() -> None:
     async def act(app: KmeterApp, pilot: P) -> None:
         app.query_one("#field-target", Input).value = "8.6"

@@ -126,3 +126,15 @@ def test_the_dashboard_without_a_gpu_has_the_rest(
         terminal.wait_for("no roofline")
         terminal.send("q")
         assert terminal.ended() == 0
+
+
+def test_a_gpu_is_lost_while_it_is_watched(
+    home: dict[str, str], tmp_path: Path, libraries: Path
+) -> None:
+    gpus = [FakeGpu(number=1, name="NVIDIA H200"), FakeGpu(number=2, lost_after=120)]
+    told = machine(tmp_path, libraries, gpus)
+    with Terminal("top", "-i", "100ms", environment={**home, **told}, size=(120, 40)) as terminal:
+        terminal.wait_for("GPU 0 of 2")
+        terminal.wait_for("GPU lost")
+        terminal.send("q")
+        assert terminal.ended() == 0

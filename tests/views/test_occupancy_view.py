@@ -1,6 +1,7 @@
 """What ``kmeter occupancy`` shows, at every width, with and without colour and Unicode."""
 
 import json
+import re
 
 import pytest
 from snapshots import check_snapshot, drawn
@@ -8,7 +9,8 @@ from snapshots import check_snapshot, drawn
 from kmeter.model.architecture import architecture
 from kmeter.model.launch import Launch
 from kmeter.model.launch_report import LaunchQuestion, LaunchReport, launch_report
-from kmeter.views.heatmap import Heatmap
+from kmeter.model.occupancy import occupancy
+from kmeter.views.heatmap import Heatmap, SharedHeatmap
 from kmeter.views.occupancy import OccupancyView
 from kmeter.views.occupancy_json import occupancy_document
 
@@ -159,3 +161,22 @@ def test_clusters_say_how_sure_they_are(
     cluster = occupancy_document(report_of(question))["cluster"]
     assert (cluster["bound"], cluster["max_active_clusters"]) == (bound, clusters)
     assert (cluster["max_active_clusters_reason"] is None) == (clusters is not None)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_heatmap_of_shared_memory(width: int) -> None:
+    launch = Launch(256, 40, static_shared_bytes=20_000)
+    text = drawn(SharedHeatmap(architecture("9.0"), launch), width, ascii_mode=True)
+    assert max(map(len, text.splitlines())) <= width
+    check_snapshot(f"occupancy/heatmap-shared-{width}.txt", text)
+    rows = {line.split()[0]: line for line in text.splitlines()[2:-1]}
+    assert "[" in rows["19.5"]
+
+
+@pytest.mark.parametrize("block_size", [64, 256, 1024])
+@pytest.mark.parametrize("shared_bytes", [0, 32 * 1024, 227 * 1024])
+def test_a_cell_is_what_the_launch_itself_has(block_size: int, shared_bytes: int) -> None:
+    launch = Launch(block_size, 32, dynamic_shared_bytes=shared_bytes)
+    text = drawn(SharedHeatmap(architecture("9.0"), launch), 200)
+    (cell,) = re.findall(r"\[(\d+)\]", text)
+    assert int(cell) == round(100 * occupancy(architecture("9.0"), launch).fraction)

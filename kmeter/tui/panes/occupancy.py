@@ -18,12 +18,13 @@ from kmeter.model.launch_text import parse_blocks, parse_launch
 from kmeter.sources import open_device, resolve
 from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
-from kmeter.views.heatmap import Heatmap
+from kmeter.views.heatmap import Heatmap, SharedHeatmap
 from kmeter.views.occupancy import OccupancyView
 
 _FALLBACK_CC = "9.0"
 _REGISTER_STEP, _MOST_REGISTERS = 8, 255
 _WARP, _MOST_THREADS = 32, 1024
+_KIB, _SHARED_STEP_KIB = 1024, 4
 
 
 class Field(NamedTuple):
@@ -52,13 +53,28 @@ class Heat(View, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step('block', -1)", "block", show=False),
         Binding("right", "step('block', 1)", "block", show=False),
-        Binding("up", "step('regs', -1)", "registers", show=False),
-        Binding("down", "step('regs', 1)", "registers", show=False),
+        Binding("up", "down_the_map(-1)", "up", show=False),
+        Binding("down", "down_the_map(1)", "down", show=False),
+        Binding("m", "other_map", "registers/shared"),
     ]
+    is_of_shared = False
+    """Whether shared memory is what goes down the map."""
 
     def action_step(self, name: str, steps: int) -> None:
         pane = next(node for node in self.ancestors if isinstance(node, Occupancy))
         pane.step(name, steps)
+
+    def action_down_the_map(self, steps: int) -> None:
+        self.action_step("dynamic" if self.is_of_shared else "regs", steps)
+
+    def action_other_map(self) -> None:
+        self.is_of_shared = not self.is_of_shared
+        pane = next(node for node in self.ancestors if isinstance(node, Occupancy))
+        pane.compute()
+
+    def draw_map(self, sm: Architecture, launch: Launch) -> None:
+        """The map of a launch's neighbours."""
+        self.draw(SharedHeatmap(sm, launch) if self.is_of_shared else Heatmap(sm, launch))
 
 
 class Occupancy(Pane):
@@ -93,16 +109,16 @@ class Occupancy(Pane):
             cc = card.device.compute_capability if card else ""
             self._card_target = cc or _FALLBACK_CC
             target.value = self._card_target
-        self._compute()
+        self.compute()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if event.input.id == "field-target":
             self._is_own_target = event.value in {"", self._card_target}
-        self._compute()
+        self.compute()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._compute()
+        self.compute()
 
     def step(self, name: str, steps: int) -> None:
         """Another warp, or another granule of registers."""
@@ -114,6 +130,9 @@ class Occupancy(Pane):
         if name == "block":
             warps = -(-launch.block_size // _WARP) + steps
             field.value = str(min(_MOST_THREADS, max(_WARP, warps * _WARP)))
+        elif name == "dynamic":
+            kibs = -(-launch.dynamic_shared_bytes // _KIB) + steps * _SHARED_STEP_KIB
+            field.value = f"{max(0, kibs)}KiB"
         else:
             granules = -(-launch.registers_per_thread // _REGISTER_STEP) + steps
             field.value = str(min(_MOST_REGISTERS, max(_REGISTER_STEP, granules * _REGISTER_STEP)))
@@ -141,7 +160,8 @@ class Occupancy(Pane):
         grid = self._text("grid")
         return LaunchQuestion(launch, grid=parse_blocks(grid) if grid else None)
 
-    def _compute(self) -> None:
+    def compute(self) -> None:
+        """Answer what the form asks."""
         wrong = self.query_one("#wrong", View)
         try:
             sm, sm_count = _architecture(self._text("target") or self._card_target or _FALLBACK_CC)
@@ -155,7 +175,7 @@ class Occupancy(Pane):
             return
         wrong.display = False
         self.query_one("#report", View).draw(OccupancyView(report))
-        self.query_one(Heat).draw(Heatmap(sm, question.launch))
+        self.query_one(Heat).draw_map(sm, question.launch)
 
 
 def _whole(text: str, what: str) -> int:
