@@ -13,6 +13,7 @@ from typing import ClassVar, cast
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus
 from textual.filter import Monochrome
 from textual.widgets import Footer, Input, TabbedContent, TabPane, Tabs
 
@@ -64,6 +65,15 @@ class Start:
     is_ascii: bool = False
     is_ticking: bool = True
     """Whether a session goes by on its own; tests tell it when."""
+
+
+class QuietTab(TabPane):
+    """A tab that does not open because something in it got the focus: of two keys in quick succession the
+    first one's focus would undo the second one's pane.
+    """
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        event.prevent_default()
 
 
 class KmeterApp(App[None]):
@@ -136,7 +146,7 @@ class KmeterApp(App[None]):
         yield View("kmeter", id="status")
         with TabbedContent(initial=self._first_pane()):
             for key, name in enumerate(NAMES, 1):
-                with TabPane(f"{key} {name.capitalize()}", id=name):
+                with QuietTab(f"{key} {name.capitalize()}", id=name):
                     yield _pane(name)
         yield Footer()
 

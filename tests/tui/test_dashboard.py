@@ -263,3 +263,13 @@ def test_a_picture_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     at_work(act)
     (picture,) = tmp_path.glob("kmeter-*.svg")
     assert "NVIDIA" in picture.read_text("utf-8")
+
+
+def test_keys_in_quick_succession_open_the_last_pane() -> None:
+    async def act(app: KmeterApp, pilot: P) -> None:
+        for _ in range(5):
+            await pilot.press("f2", "f1", "f2", "f3")
+            await pilot.pause()
+            assert app.query_one(TabbedContent).active == "roofline"
+
+    at_work(act)
