@@ -8,7 +8,6 @@ from pathlib import Path
 from kmeter.cli.output import speaks_unicode
 from kmeter.errors import NoGpuError, UsageError
 
-PANES = ("device", "occupancy", "roofline", "live", "ceilings", "bench")
 LEAST_INTERVAL_S = 0.1
 """NVML's counters need so long between two samples."""
 

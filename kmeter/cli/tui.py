@@ -41,7 +41,8 @@ def tui(
     ascii_mode: Ascii = False,
 ) -> int:
     """Everything on one screen: the card, occupancy, roofline, live clocks, ceilings, benchmarks."""
-    from kmeter.cli.dashboard import LEAST_INTERVAL_S, PANES, open_dashboard
+    from kmeter.cli.dashboard import LEAST_INTERVAL_S, open_dashboard
+    from kmeter.tui import PANES
     from kmeter.units import parse_seconds, quoted
 
     if pane and pane not in PANES:

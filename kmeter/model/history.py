@@ -2,11 +2,10 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from kmeter.model.card import Identity
-from kmeter.model.live import LiveGpu, Moment
+from kmeter.model.live import LiveGpu, Moment, seconds_between
 
 KEPT = 600
 """Moments, ten minutes at one a second: no screen is wider, and eight GPUs for an hour would be 100 MB."""
@@ -39,7 +38,7 @@ class History:
 
     def _count(self, before: Moment, moment: Moment) -> None:
         """A reason that stands at a reading has held since the one before."""
-        gap_s = _seconds_between(before, moment)
+        gap_s = seconds_between(before, moment)
         if not 0 < gap_s <= LONGEST_GAP_S:
             return
         for gpu in moment.gpus:
@@ -60,7 +59,7 @@ class History:
     @property
     def seconds(self) -> float:
         """From the oldest moment kept to the newest."""
-        return _seconds_between(self._moments[0], self._moments[-1]) if self._moments else 0.0
+        return seconds_between(self._moments[0], self._moments[-1]) if self._moments else 0.0
 
     def of(self, identity: Identity, count: int) -> Sequence[LiveGpu]:
         """The last ``count`` readings of a GPU, the newest last."""
@@ -74,7 +73,3 @@ class History:
         now = {reason for gpu in gpus if gpu.identity == identity for reason in gpu.throttled_by}
         found = [HeldBack(reason, held.get(reason, 0.0), reason in now) for reason in {*held, *now}]
         return tuple(sorted(found, key=lambda item: (not item.is_now, -item.seconds, item.reason)))
-
-
-def _seconds_between(one: Moment, other: Moment) -> float:
-    return (datetime.fromisoformat(other.at) - datetime.fromisoformat(one.at)).total_seconds()

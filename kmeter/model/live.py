@@ -1,6 +1,7 @@
 """What GPUs do at one moment: what changes, each field a value or a reason."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from kmeter.model.card import Fact, Identity
@@ -71,3 +72,8 @@ def ordered(gpus: tuple[LiveGpu, ...], order: str) -> tuple[LiveGpu, ...]:
         return -1.0 if value is None else float(value)
 
     return tuple(sorted(gpus, key=busy, reverse=True))
+
+
+def seconds_between(one: Moment, other: Moment) -> float:
+    """How long one moment is after another."""
+    return (datetime.fromisoformat(other.at) - datetime.fromisoformat(one.at)).total_seconds()

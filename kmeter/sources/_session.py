@@ -168,8 +168,3 @@ def _texts_of(header: Header) -> Iterator[str]:
     yield header.reason
     for identity in header.gpus:
         yield from (part for part in identity if isinstance(part, str))
-
-
-def seconds_between(one: Moment, other: Moment) -> float:
-    """How long one moment is after another."""
-    return (datetime.fromisoformat(other.at) - datetime.fromisoformat(one.at)).total_seconds()

@@ -22,11 +22,11 @@ from kmeter.model.ceiling import CeilingRun
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu, Moment
 from kmeter.model.roofline import KernelPoint
-from kmeter.tui import cards, settings
+from kmeter.tui import PANES, cards, settings
 from kmeter.tui.drawing import AsciiFilter, Colourless, View
 from kmeter.tui.help import HelpScreen
 from kmeter.tui.messages import Read, Unread
-from kmeter.tui.panes import NAMES, Pane
+from kmeter.tui.panes import Pane
 from kmeter.tui.picture import picture_of
 from kmeter.tui.player import Player
 from kmeter.tui.poller import Poller
@@ -86,7 +86,7 @@ class KmeterApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(f"{n},f{n}", f"pane('{name}')", name, show=False)
-            for n, name in enumerate(NAMES, 1)
+            for n, name in enumerate(PANES, 1)
         ),
         Binding("g", "other_gpu(1)", "GPU"),
         Binding("G", "other_gpu(-1)", "GPU before", show=False),
@@ -145,14 +145,14 @@ class KmeterApp(App[None]):
     def compose(self) -> ComposeResult:
         yield View("kmeter", id="status")
         with TabbedContent(initial=self._first_pane()):
-            for key, name in enumerate(NAMES, 1):
+            for key, name in enumerate(PANES, 1):
                 with QuietTab(f"{key} {name.capitalize()}", id=name):
                     yield _pane(name)
         yield Footer()
 
     def _first_pane(self) -> str:
         wanted = self.start_with.pane or self._settings.pane
-        return wanted if wanted in NAMES else "live"
+        return wanted if wanted in PANES else "live"
 
     def on_mount(self) -> None:
         self.query_one(Tabs).can_focus = False  # left and right move in a session

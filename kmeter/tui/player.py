@@ -3,8 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from kmeter.model.live import Moment
-from kmeter.sources._session import seconds_between
+from kmeter.model.live import Moment, seconds_between
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0, 600.0)
 

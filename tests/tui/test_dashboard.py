@@ -10,10 +10,9 @@ from textual.widgets import Input, TabbedContent
 
 from kmeter.model.card import Fact
 from kmeter.model.live import Moment
-from kmeter.tui import settings
+from kmeter.tui import PANES, settings
 from kmeter.tui.app import KmeterApp
 from kmeter.tui.demo import demo_session
-from kmeter.tui.panes import NAMES
 from kmeter.tui.themes import THEMES
 
 P = Pilot[None]
@@ -37,7 +36,7 @@ def several(count: int, lost_after: int | None = None) -> Sequence[Moment]:
 
 def test_digits_open_panes() -> None:
     async def act(app: KmeterApp, pilot: P) -> None:
-        for key, name in enumerate(NAMES, 1):
+        for key, name in enumerate(PANES, 1):
             await pressed(pilot, "escape", str(key))
             assert app.query_one(TabbedContent).active == name
 
@@ -132,7 +131,7 @@ def test_it_is_resized_while_it_runs() -> None:
             await pilot.pause()
             assert max(map(len, text_of(app).splitlines())) <= size[0]
 
-    for pane in NAMES:
+    for pane in PANES:
         at_work(act, pane=pane)
 
 

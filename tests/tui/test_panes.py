@@ -6,7 +6,7 @@ import pytest
 from screens import picture, screen
 from snapshots import check_snapshot
 
-from kmeter.tui.panes import NAMES
+from kmeter.tui import PANES
 from kmeter.tui.themes import THEMES
 
 SIZES = ((80, 24), (160, 48))
@@ -15,7 +15,7 @@ TRIAD_S, PRODUCT_S = 15, 50
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
-@pytest.mark.parametrize("pane", NAMES)
+@pytest.mark.parametrize("pane", PANES)
 def test_a_pane(pane: str, size: tuple[int, int]) -> None:
     seconds = TRIAD_S if pane == "roofline" else PRODUCT_S
     check_snapshot(f"tui/{pane}-{size[0]}x{size[1]}.txt", screen(pane, size, seconds))
@@ -26,7 +26,7 @@ def test_the_same_recording_gives_the_same_frames() -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("pane", NAMES)
+@pytest.mark.parametrize("pane", PANES)
 @pytest.mark.parametrize("size", [(40, 12), (220, 60)], ids=["40x12", "220x60"])
 def test_no_size_is_too_small_or_large(pane: str, size: tuple[int, int]) -> None:
     text = screen(pane, size, PRODUCT_S)
@@ -34,7 +34,7 @@ def test_no_size_is_too_small_or_large(pane: str, size: tuple[int, int]) -> None
     assert max(len(line) for line in text.splitlines()) <= size[0]
 
 
-@pytest.mark.parametrize("pane", NAMES)
+@pytest.mark.parametrize("pane", PANES)
 def test_ascii_alone(pane: str) -> None:
     text = screen(pane, (80, 24), PRODUCT_S, is_ascii=True)
     assert text.isascii(), sorted({sign for sign in text if not sign.isascii()})
@@ -49,7 +49,7 @@ def test_help_names_the_keys() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
-@pytest.mark.parametrize("pane", NAMES)
+@pytest.mark.parametrize("pane", PANES)
 def test_a_pane_as_a_picture(pane: str, size: tuple[int, int]) -> None:
     """With its colours, which text does not tell."""
     seconds = TRIAD_S if pane == "roofline" else PRODUCT_S

@@ -1,4 +1,4 @@
-"""The panes, in the order of their keys; each module has a class of its name."""
+"""A pane a module, whose class has its name; their order is in ``kmeter.tui``."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -9,8 +9,6 @@ from kmeter.model.history import History
 
 if TYPE_CHECKING:
     from kmeter.tui.app import KmeterApp
-
-NAMES = ("device", "occupancy", "roofline", "live", "ceilings", "bench")
 
 
 class Pane(Vertical):
