@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kmeter.errors import UsageError
 from kmeter.model.card import Fact, Identity
 from kmeter.model.device import Source
-from kmeter.model.live import LiveGpu, Moment, Process
-from kmeter.sources._session import SessionWriter, read_session, seconds_between
+from kmeter.model.live import LiveGpu, Moment, Process, seconds_between
+from kmeter.sources._session import SessionWriter, read_session
 
 ONE = Identity(0, 1, "0000:41:00.0", "GPU-1", "NVIDIA H200", mig=False)
 OTHER = Identity(None, 0, None, None, None, None, lost="GPU lost")
