@@ -4,9 +4,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kmeter.cli.output import speaks_unicode
 from kmeter.errors import NoGpuError, UsageError
+
+if TYPE_CHECKING:
+    from kmeter.model.roofline import KernelPoint
 
 LEAST_INTERVAL_S = 0.1
 """NVML's counters need so long between two samples."""
@@ -21,6 +25,7 @@ def open_dashboard(
     record: Path | None = None,
     replay: Path | None = None,
     demo: bool = False,
+    runs: Sequence[Path] = (),
     needs_gpu: bool = False,
     speed: float = 1.0,
     ascii_mode: bool = False,
@@ -43,6 +48,7 @@ def open_dashboard(
         record=record,
         moments=moments,
         speed=speed,
+        points=[point for path in runs for point in _points_of(path)],
         title="demo:" if demo else replay.name if replay is not None else "",
         settings_file=settings_file(),
         needs_gpu=needs_gpu,
@@ -55,3 +61,11 @@ def open_dashboard(
             app.failure, "--replay FILE shows a recorded session, kmeter tui --demo one of an H200"
         )
     return app.return_code or 0
+
+
+def _points_of(path: Path) -> "list[KernelPoint]":
+    """The kernels of a saved run that have FLOP and bytes; raises UsageError for another file."""
+    from kmeter.bench.saved import read_run
+    from kmeter.model.score import point_of
+
+    return [point for row in read_run(path).rows if (point := point_of(row)) is not None]

@@ -25,6 +25,10 @@ def tui(
     replay: Annotated[
         Path | None, typer.Option("--replay", metavar="FILE", help="Play a recorded session.")
     ] = None,
+    bench: Annotated[
+        list[Path] | None,
+        typer.Option("--bench", metavar="FILE", help="A saved run, onto the roofline."),
+    ] = None,
     speed: Annotated[
         float, typer.Option("--speed", min=0.01, max=1000.0, help="Of --demo and --replay.")
     ] = 1.0,
@@ -63,6 +67,7 @@ def tui(
                 *(part for target in device or () for part in ("-d", target)),
                 *(("--pane", pane) if pane else ()),
                 *(("--demo",) if demo else ()),
+                *(part for path in bench or () for part in ("--bench", str(path.resolve()))),
                 *(("--replay", str(replay.resolve())) if replay is not None else ()),
                 *(("-i", interval) if interval is not None else ()),
                 "--speed", str(speed),
@@ -71,5 +76,6 @@ def tui(
         return ExitCode.OK
     return open_dashboard(
         pane=pane, targets=device or (), interval_s=seconds, replay=replay, demo=demo, speed=speed,
+        runs=bench or (),
         ascii_mode=ascii_mode,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kmeter.model.benchmark import CacheState, Row
-from kmeter.model.roofline import Bound
+from kmeter.model.roofline import Bound, KernelPoint
 
 _PLAUSIBLE = 1.02
 """Measured over theoretical above which a figure is impossible: clocks are known to 1 or 2 %."""
@@ -46,6 +46,14 @@ def score(row: Row) -> Score:
         intensity = None
     reason = "" if fraction is not None else _why_not(row)
     return Score(bytes_per_s, flop_per_s, intensity, bound, fraction, of_ceiling, at_clock, reason)
+
+
+def point_of(row: Row) -> KernelPoint | None:
+    """Where a row stands on the roofline; None without a time, FLOP and bytes."""
+    found = score(row)
+    if not found.flop_per_s or not found.arithmetic_intensity:
+        return None
+    return KernelPoint(row.label, found.arithmetic_intensity, found.flop_per_s, found.bytes_per_s)
 
 
 def _share(

@@ -56,6 +56,8 @@ class Start:
     moments: Sequence[Moment] = field(default_factory=tuple)
     """Of a session; none to watch this machine."""
     speed: float = 1.0
+    points: Sequence[KernelPoint] = ()
+    """Kernels of saved benchmarks, for the roofline."""
     title: str = ""
     """What the session is called."""
     settings_file: Path | None = None
@@ -114,8 +116,8 @@ class KmeterApp(App[None]):
         self._no_machine = "not read yet"
         self._chosen: Identity | None = None
         self._is_held = False
-        self.points: list[KernelPoint] = []
-        """Kernels that benchmarks of this session timed."""
+        self.points = list(start.points)
+        """Kernels of saved benchmarks, and those that were timed here."""
         self.measured: CeilingRun | None = None
         """Ceilings that were measured in this session."""
         self.failure = ""

@@ -10,6 +10,7 @@ from textual.widgets import Input, TabbedContent
 
 from kmeter.model.card import Fact
 from kmeter.model.live import Moment
+from kmeter.model.roofline import KernelPoint
 from kmeter.tui import PANES, settings
 from kmeter.tui.app import KmeterApp
 from kmeter.tui.demo import demo_session
@@ -89,6 +90,12 @@ def test_another_data_type_and_measured_roofs() -> None:
     text = screen("roofline", (100, 30), 15, "d", "d", "m")
     assert "fp64" in text
     assert "(measured)" in text
+
+
+def test_saved_benchmarks_are_points_to_select() -> None:
+    points = [KernelPoint("axpy", 0.25, 1e12, 4e12), KernelPoint("gemm", 100.0, 5e13, 5e11)]
+    text = screen("roofline", (100, 30), 15, "n", "n", points=points)
+    assert "C gemm: 100 FLOP/byte, 50 TFLOP/s, 74.7 % of the roof, compute-bound" in text
 
 
 def test_zoom_and_pan_and_back() -> None:

@@ -19,8 +19,7 @@ from kmeter.bench.progress import sampling_text
 from kmeter.errors import UsageError
 from kmeter.model.benchmark import Row
 from kmeter.model.history import History
-from kmeter.model.roofline import KernelPoint
-from kmeter.model.score import score
+from kmeter.model.score import point_of
 from kmeter.tui.drawing import View
 from kmeter.tui.panes._work import WorkPane
 from kmeter.units import si
@@ -120,12 +119,9 @@ class Bench(WorkPane, can_focus=True):
 
     def _join(self, row: Row) -> None:
         """A row with a time, FLOP and bytes is a point of the roofline; a newer one replaces it."""
-        found = score(row)
-        if found is None or not found.flop_per_s or not found.arithmetic_intensity:
+        point = point_of(row)
+        if point is None:
             return
-        point = KernelPoint(
-            row.label, found.arithmetic_intensity, found.flop_per_s, found.bytes_per_s
-        )
         others = [other for other in self.dashboard.points if other.name != row.label]
         self.dashboard.points = [*others, point]
 

@@ -160,7 +160,6 @@ class Roofline(Pane, can_focus=True):
         points: list[KernelPoint] = []
         live = self._live()
         point = live.point(NOW) if live else None
-        # A unit that works without DRAM stands far to the right of every roof: on the edge of the plot.
         if point is not None:
             points.append(point)
         return [line.place(point) for point in (*points, *self.dashboard.points)]
@@ -208,15 +207,23 @@ class Roofline(Pane, can_focus=True):
         item = placed[index]
         point = item.point
         unit = f"{operation(line.compute.name)}/s"
-        of_roof = percent(item.fraction_of_roof) if item.fraction_of_roof is not None else UNKNOWN
+        of_roof = _share_text(item, line)
         is_seen = frame.holds(
             point.arithmetic_intensity, point.flop_per_s or item.attainable_flop_per_s
         )
         words = (
             f"{mark(index)} {shortened(point.name, 24)}: {number(point.arithmetic_intensity)} {unit.removesuffix('/s')}/byte, "
-            f"{si(point.flop_per_s, unit)}, {of_roof} of the roof, {item.bound}-bound"
+            f"{si(point.flop_per_s, unit)}, {of_roof}"
         )
         return Text(words + ("" if is_seen else ", outside of the plot"), style="bold")
+
+
+def _share_text(item: Placed, line: Line) -> str:
+    """How near a point comes to its roof; above it, another data type may be its own."""
+    if item.above_roof:
+        return f"above the {label(line.compute.name)} roof: d chooses another data type"
+    share = percent(item.fraction_of_roof) if item.fraction_of_roof is not None else UNKNOWN
+    return f"{share} of the roof, {item.bound}-bound"
 
 
 def _is_near(placed: Placed, line: Line) -> bool:
