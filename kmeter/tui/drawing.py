@@ -17,22 +17,30 @@ class View(Static):
 
     def draw(self, renderable: RenderableType) -> None:
         """Show a view in the place of the last one."""
-        is_ascii = getattr(self.app, "is_ascii", False)
-        self.update(InAscii(renderable) if is_ascii else renderable)
+        self.update(Plain(renderable, is_ascii=getattr(self.app, "is_ascii", False)))
 
 
-class InAscii:
-    """A view laid out in ASCII."""
+class Plain:
+    """A view as the commands print it: no bracket in it is markup, and in ASCII where asked for."""
 
-    def __init__(self, renderable: RenderableType) -> None:
-        self._renderable = renderable
+    def __init__(self, renderable: RenderableType, *, is_ascii: bool) -> None:
+        self._renderable, self._is_ascii = renderable, is_ascii
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        plain = ascii_console(
-            io.StringIO(), width=options.max_width, force_terminal=True, color_system="truecolor"
-        )
-        for segment in plain.render(self._renderable, plain.options):
-            yield Segment(ascii_only(segment.text), segment.style, segment.control)
+        own = _console(options.max_width, is_ascii=self._is_ascii)
+        for segment in own.render(self._renderable, own.options):
+            text = ascii_only(segment.text) if self._is_ascii else segment.text
+            yield Segment(text, segment.style, segment.control)
+
+
+def _console(width: int, *, is_ascii: bool) -> Console:
+    out = io.StringIO()
+    if is_ascii:
+        return ascii_console(out, width=width, force_terminal=True, color_system="truecolor")
+    return Console(
+        file=out, width=width, force_terminal=True, color_system="truecolor", markup=False,
+        highlight=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
 
 
 class Colourless(LineFilter):

@@ -1,5 +1,7 @@
 """The dashboard as its users drive it: keys, sessions, several GPUs, settings."""
 
+import os
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from kmeter.model.roofline import KernelPoint
 from kmeter.tui import PANES, settings
 from kmeter.tui.app import KmeterApp
 from kmeter.tui.demo import demo_session
+from kmeter.tui.panes.bench import Bench
 from kmeter.tui.themes import THEMES
 
 P = Pilot[None]
@@ -279,3 +282,84 @@ def test_keys_in_quick_succession_open_the_last_pane() -> None:
             assert app.query_one(TabbedContent).active == "roofline"
 
     at_work(act)
+
+
+def test_brackets_are_no_markup(tmp_path: Path) -> None:
+    file = tmp_path / "odd [bold]file.py"
+    file.write_text(
+        "import kmeter\n"
+        "@kmeter.benchmark('[red]x[/red] [/]', args=lambda: (1,), params={'n': ['[/b]']})\n"
+        "def odd(a, n): return a\n"
+    )
+    named = [
+        moment._replace(
+            gpus=tuple(
+                gpu._replace(identity=gpu.identity._replace(name="H[red]200[/]"))
+                for gpu in moment.gpus
+            )
+        )
+        for moment in demo_session()
+    ]
+
+    async def act(app: KmeterApp, pilot: P) -> None:
+        assert "H[red]200[/]" in text_of(app)
+        await pressed(pilot, "f3")
+        assert "no recording of H[red]200[/]" in text_of(app)
+        await pressed(pilot, "f6")
+        app.query_one("#file", Input).value = str(file)
+        await pressed(pilot, "enter")
+        await settled(app, pilot)
+        assert "[red]x[/red] [/]" in text_of(app)
+
+    at_work(act, moments=named, size=(140, 40))
+
+
+@pytest.mark.parametrize("end", ["raise SystemExit(3)", "import os; os._exit(9)", "1 / 0", "x ="])
+def test_a_file_that_ends_badly_is_told(tmp_path: Path, end: str) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text(f"print('words of its own')\n{end}\n")
+
+    async def act(app: KmeterApp, pilot: P) -> None:
+        app.query_one("#file", Input).value = str(file)
+        await pressed(pilot, "enter")
+        await settled(app, pilot)
+        assert not app.query_one("#pane-bench", Bench).is_working
+        assert "bad.py" in text_of(app).splitlines()[4] or "ended" in text_of(app)
+
+    at_work(act, pane="bench", size=(140, 40))
+
+
+def test_leaving_ends_what_is_measured(tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text(
+        "import time, kmeter\n@kmeter.benchmark(args=lambda: ())\ndef slow(): time.sleep(0.2)\n"
+    )
+    processes: list[int] = []
+
+    async def act(app: KmeterApp, pilot: P) -> None:
+        app.query_one("#file", Input).value = str(file)
+        await pressed(pilot, "enter")
+        await pilot.pause(1.0)
+        processes.append(app.query_one("#pane-bench", Bench)._client._process.pid)
+        await pressed(pilot, "q")
+
+    at_work(act, pane="bench")
+    with pytest.raises(ProcessLookupError):
+        os.kill(processes[0], 0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_keys_in_any_order(seed: int) -> None:
+    keys = [
+        "escape", "tab", "shift+tab", *"123456", "f1", "f2", "f3", "f5", "f6", "left", "right", "up", "down",
+        "space", "t", "question_mark", "d", "m", "n", "left_square_bracket", "right_square_bracket",
+        "g", "G", "home", "end", "plus", "minus", "c", "slash", "r", "x", "enter", "backspace", "ctrl+p",
+    ]  # fmt: skip
+    order = random.Random(seed)
+
+    async def act(app: KmeterApp, pilot: P) -> None:
+        for _ in range(80):
+            await pilot.press(order.choice(keys))
+        assert app.is_running
+
+    at_work(act, size=(80, 24))

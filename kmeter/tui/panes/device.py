@@ -70,24 +70,24 @@ class Device(Pane):
         for number, row in enumerate(self._shown):
             if row.section != section:
                 section = row.section
-                table.add_row(
-                    Text(self._said(section), style="bold"), "", "", key=f"section {number}"
-                )
-            label = self._said(_marked(row.label, longest - 2))
+                table.add_row(self._said(section, "bold"), "", "", key=f"section {number}")
+            label = self._said(f"  {_marked(row.label, longest - 2)}")
             table.add_row(
-                f"  {label}",
+                label,
                 self._said(_marked(row.text, widest)),
                 self._said(_marked(_source(row), _SOURCE_CELLS)),
                 key=str(number),
             )
         self._tell_detail(self._shown[0] if self._shown else None)
 
-    def _said(self, text: str) -> str:
-        return ascii_only(text) if self.dashboard.is_ascii else text
+    def _said(self, text: str, style: str = "") -> Text:
+        """A cell; of a bare text the table would take brackets for markup."""
+        return Text(ascii_only(text) if self.dashboard.is_ascii else text, style)
 
     def on_data_table_row_highlighted(self, event: "DataTable.RowHighlighted") -> None:
         event.stop()
-        self._tell_detail(self._row_of(event.row_key.value))
+        key = event.row_key.value if event.row_key else None  # None in an empty table
+        self._tell_detail(self._row_of(key))
 
     def _row_of(self, key: str | None) -> Row | None:
         number = (key or "").removeprefix("section ")

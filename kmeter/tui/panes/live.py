@@ -16,7 +16,7 @@ class Live(Pane):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
-            yield View("waiting for the first reading", id="gpus")
+            yield View("waiting for the first reading", id="gpus", markup=False)
             yield View("", id="history")
             yield View("", id="processes")
 
