@@ -102,6 +102,7 @@ class KmeterApp(App[None]):
         Binding("t", "other_theme", "theme"),
         Binding("question_mark", "help", "help", key_display="?"),
         Binding("q", "quit", "quit"),
+        Binding("ctrl+c", "quit", show=False, priority=True),
     ]
 
     def __init__(self, start: Start) -> None:

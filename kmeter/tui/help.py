@@ -23,7 +23,7 @@ KEYS = (
     ("r  x", "Ceilings, Bench: run, stop"),
     ("s", "save the screen as SVG"),
     ("t", "another theme; Ctrl-P has them all, and every command"),
-    ("q", "quit"),
+    ("q  Ctrl-C", "quit"),
 )
 _WIDTH = 13
 

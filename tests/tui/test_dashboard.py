@@ -363,3 +363,8 @@ def test_any_keys_in_any_order(seed: int) -> None:
         assert app.is_running
 
     at_work(act, size=(80, 24))
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_a_session_of_one_moment(pane: str) -> None:
+    assert "over 0:00/0:00" in screen(pane, (80, 24), 5, moments=demo_session()[:1])

@@ -41,6 +41,14 @@ def test_the_demo_plays_and_q_ends_it(home: dict[str, str]) -> None:
         assert SCREEN_OFF in terminal.raw
 
 
+def test_ctrl_c_ends_it_from_within_a_field(home: dict[str, str]) -> None:
+    with Terminal("tui", "--demo", "--pane", "occupancy", environment=home) as terminal:
+        terminal.wait_for("100 % occupancy")
+        terminal.send("\x03")
+        assert terminal.ended() == 0
+        assert MOUSE_OFF in terminal.raw
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_the_terminal_usable(home: dict[str, str], number: int) -> None:
     with Terminal("tui", "--demo", environment=home) as terminal:
