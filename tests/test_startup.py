@@ -30,6 +30,8 @@ def command(*arguments: str) -> str:
         command("compare", "h100-sxm", "4090", "--ai", "0.33"),
         command("ceiling", "--help"),
         command("bench", "--help"),
+        command("top", "--help"),
+        command("tui", "--help"),
     ],
 )
 def test_a_command_loads_nothing_heavy(statement: str, loaded_by: Loaded) -> None:
