@@ -38,6 +38,8 @@ TICK_S = 0.1
 _ENDING_SIGNALS = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 ]
+_ROOM_FOR_NAMES = 66
+"""Cells that the names of all panes take."""
 _STALE_INTERVALS, _STALE_S = 3, 2.0
 """A reading that is so late is said to be missing."""
 
@@ -235,12 +237,21 @@ class KmeterApp(App[None]):
         self._show_status()
 
     def on_tabbed_content_tab_activated(self) -> None:
+        self._name_tabs()
         self._show_history()
         pane = self._shown_pane()
         if pane is not None:
             pane.take_focus()
 
+    def _name_tabs(self) -> None:
+        """Where the names do not fit, the open pane alone has one; digits open the others."""
+        tabs = self.query_one(TabbedContent)
+        for key, name in enumerate(PANES, 1):
+            is_named = self.size.width >= _ROOM_FOR_NAMES or tabs.active == name
+            tabs.get_tab(name).label = f"{key} {name.capitalize()}" if is_named else str(key)
+
     def on_resize(self) -> None:
+        self._name_tabs()
         self.call_after_refresh(self._show_history)
 
     # ---- which GPU ------------------------------------------------------------------------

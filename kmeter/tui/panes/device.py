@@ -13,7 +13,8 @@ from kmeter.tui.panes import Pane
 from kmeter.units import UNKNOWN, ascii_only
 from kmeter.views.card_rows import Row, card_rows
 
-_NARROW = 76
+_NARROW, _VERY_NARROW = 76, 56
+"""Below these widths names are shortened, and the source stands in the line below alone."""
 _NAME_CELLS, _NARROW_NAME_CELLS, _SOURCE_CELLS = 36, 18, 10
 
 
@@ -62,10 +63,11 @@ class Device(Pane):
         table.clear(columns=True)
         is_narrow = self.app.size.width < _NARROW
         longest = _NARROW_NAME_CELLS if is_narrow else _NAME_CELLS
-        widest = max(6, self.app.size.width - longest - _SOURCE_CELLS - 10)
+        source_cells = 0 if self.app.size.width < _VERY_NARROW else _SOURCE_CELLS
+        widest = max(6, self.app.size.width - longest - source_cells - 10)
         table.add_column("name", width=longest)
         table.add_column("value", width=widest)
-        table.add_column("source", width=_SOURCE_CELLS)
+        table.add_column("source", width=source_cells)
         section = ""
         for number, row in enumerate(self._shown):
             if row.section != section:
@@ -75,7 +77,7 @@ class Device(Pane):
             table.add_row(
                 label,
                 self._said(_marked(row.text, widest)),
-                self._said(_marked(_source(row), _SOURCE_CELLS)),
+                self._said(_marked(_source(row), source_cells) if source_cells else ""),
                 key=str(number),
             )
         self._tell_detail(self._shown[0] if self._shown else None)
