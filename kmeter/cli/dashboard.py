@@ -31,7 +31,7 @@ def open_dashboard(
     ascii_mode: bool = False,
 ) -> int:
     """Show it until its user leaves; the exit code. Raises UsageError where there is no terminal."""
-    from kmeter.sources._session import read_session
+    from kmeter.sources._session import SessionWriter, read_session
     from kmeter.tui.app import KmeterApp, Start
     from kmeter.tui.demo import demo_session
     from kmeter.tui.settings import settings_file
@@ -45,7 +45,7 @@ def open_dashboard(
         targets=targets,
         interval_s=interval_s,
         order=order,
-        record=record,
+        record=SessionWriter(record) if record is not None else None,
         moments=moments,
         speed=speed,
         points=[point for path in runs for point in _points_of(path)],
@@ -56,10 +56,11 @@ def open_dashboard(
     )
     app = KmeterApp(start)
     app.run()
-    if app.failure:
-        raise NoGpuError(
-            app.failure, "--replay FILE shows a recorded session, kmeter tui --demo one of an H200"
-        )
+    if isinstance(app.failure, NoGpuError):
+        way_out = "--replay FILE shows a recorded session, kmeter tui --demo one of an H200"
+        raise NoGpuError(app.failure.message, way_out)
+    if app.failure is not None:
+        raise app.failure
     return app.return_code or 0
 
 

@@ -60,6 +60,7 @@ class SessionWriter:
             self._out: BinaryIO = path.open("wb")
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        self.path = path
         self._last: dict[Identity, LiveGpu] = {}
         self._order: list[Identity] = []
 

@@ -17,11 +17,13 @@ from textual.events import DescendantFocus
 from textual.filter import Monochrome
 from textual.widgets import Footer, Input, TabbedContent, TabPane, Tabs
 
+from kmeter.errors import KmeterError
 from kmeter.model.card import Card, Identity, Machine
 from kmeter.model.ceiling import CeilingRun
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu, Moment
 from kmeter.model.roofline import KernelPoint
+from kmeter.sources._session import SessionWriter
 from kmeter.tui import PANES, cards, settings
 from kmeter.tui.drawing import AsciiFilter, Colourless, View
 from kmeter.tui.help import HelpScreen
@@ -54,7 +56,8 @@ class Start:
     interval_s: float | None = None
     """None for the one that was set last."""
     order: str = "index"
-    record: Path | None = None
+    record: SessionWriter | None = None
+    """What keeps every reading."""
     moments: Sequence[Moment] = field(default_factory=tuple)
     """Of a session; none to watch this machine."""
     speed: float = 1.0
@@ -123,7 +126,7 @@ class KmeterApp(App[None]):
         """Kernels of saved benchmarks, and those that were timed here."""
         self.measured: CeilingRun | None = None
         """Ceilings that were measured in this session."""
-        self.failure = ""
+        self.failure: KmeterError | None = None
         """Why it ended by itself."""
         self._trouble = ""
         self._read_at = time.monotonic()
@@ -191,7 +194,7 @@ class KmeterApp(App[None]):
             self.start_with.targets,
             self._settings.interval_s,
             lambda moment: self.post_message(Read(moment)),
-            lambda reason, is_final: self.post_message(Unread(reason, is_final=is_final)),
+            lambda error, is_final: self.post_message(Unread(error, is_final=is_final)),
             self.start_with.record,
         )
         self._poller.start()
@@ -204,9 +207,9 @@ class KmeterApp(App[None]):
             self._take([message.moment])
 
     def on_unread(self, message: Unread) -> None:
-        self._trouble = message.reason
+        self._trouble = str(message.error)
         if message.is_final and self.start_with.needs_gpu:
-            self.failure = message.reason
+            self.failure = message.error
             self.leave()
             self.exit()
         self._show_status()
@@ -413,7 +416,7 @@ class KmeterApp(App[None]):
     def _source_text(self) -> str:
         if self.player is None:
             held = ", held" if self._is_held else ""
-            kept = f", recorded to {self.start_with.record}" if self.start_with.record else ""
+            kept = f", recorded to {self.start_with.record.path}" if self.start_with.record else ""
             return f"live, every {number(self._settings.interval_s)} s{kept}{held}"
         player = self.player
         state = "over" if player.is_over else "paused" if player.is_paused else "replay"
@@ -429,8 +432,3 @@ def _clock(seconds: float) -> str:
 def _pane(name: str) -> Pane:
     kind = getattr(import_module(f"kmeter.tui.panes.{name}"), name.capitalize())
     return cast("Pane", kind(id=f"pane-{name}"))
-
-
-def is_typing(app: App[None]) -> bool:
-    """Whether a field has the keys."""
-    return isinstance(app.focused, Input)

@@ -2,6 +2,7 @@
 
 from textual.message import Message
 
+from kmeter.errors import KmeterError
 from kmeter.model.live import Moment
 
 
@@ -16,8 +17,8 @@ class Read(Message):
 class Unread(Message):
     """GPUs could not be read, and why."""
 
-    def __init__(self, reason: str, *, is_final: bool) -> None:
+    def __init__(self, error: KmeterError, *, is_final: bool) -> None:
         super().__init__()
-        self.reason = reason
+        self.error = error
         self.is_final = is_final
         """Whether nobody will try again."""

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from kmeter.errors import KmeterError
 from kmeter.model.live import Moment
@@ -22,8 +21,8 @@ class Poller(threading.Thread):
         targets: Sequence[str],
         interval_s: float,
         tell: Callable[[Moment], object],
-        fail: Callable[[str, bool], object],
-        record: Path | None = None,
+        fail: Callable[[KmeterError, bool], object],
+        record: SessionWriter | None = None,
     ) -> None:
         """``tell`` and ``fail`` are called in this thread, ``fail`` with whether that was the end of it."""
         super().__init__(name="kmeter poller", daemon=True)
@@ -35,24 +34,25 @@ class Poller(threading.Thread):
         """Read until ``stop``; what cannot be read at all is told once, what fails later is tried again."""
         try:
             cards = LiveCards(self._targets)
-            writer = SessionWriter(self._record) if self._record is not None else None
         except KmeterError as error:
-            self._fail(str(error), True)
+            self._fail(error, True)
             return
         wait_s = FIRST_S
         while not self._over.wait(wait_s):
             began = time.monotonic()
             try:
                 moment = cards.read()
-                if writer is not None:
-                    writer.write(moment)
+                if self._record is not None:
+                    self._record.write(moment)
                 self._tell(moment)
-            except (KmeterError, OSError) as error:
-                self._fail(str(error), False)
+            except KmeterError as error:
+                self._fail(error, False)
+            except OSError as error:  # the disk is full, say
+                self._fail(KmeterError(f"not recorded: {error.strerror}"), False)
             wait_s = max(0.0, self.interval_s - (time.monotonic() - began))
         cards.close()
-        if writer is not None:
-            writer.close()
+        if self._record is not None:
+            self._record.close()
 
     def stop(self) -> None:
         """End it after the reading that it is at; a reading that hangs is not waited for."""

@@ -124,6 +124,20 @@ def test_top_without_a_gpu_says_so(home: dict[str, str], tmp_path: Path, librari
         assert SCREEN_OFF in terminal.raw
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(("-d", "7"), "7"), (("--record", "/nowhere/at/all"), "cannotwrite")],
+)
+def test_what_cannot_be_is_a_line(
+    home: dict[str, str], tmp_path: Path, libraries: Path,
+    arguments: tuple[str, ...], says: str,
+) -> None:  # fmt: skip
+    told = machine(tmp_path, libraries, [FakeGpu()])
+    with Terminal("top", *arguments, environment={**home, **told}) as terminal:
+        assert terminal.ended() == ExitCode.USAGE
+        assert says in "".join(terminal.text().split())
+
+
 def test_the_dashboard_without_a_gpu_has_the_rest(
     home: dict[str, str], tmp_path: Path, libraries: Path
 ) -> None:
