@@ -23,9 +23,10 @@ ACTIVITY_OF_UNIT: Mapping[str, str] = {
 the counter of fp16 outside of them reads 92 % at half of the peak on an H200: it is left out."""
 
 SLOWED_BY_TENSOR_CORES: Mapping[str, float] = {"9.0": 0.907}
-"""What SMs run at while their tensor cores work on floating-point numbers, of the clock that NVML reports:
-``clock64`` against ``globaltimer`` beside matrix products of six data types and sizes, of random numbers
-and of zeros, at 40 and at 93 % activity (0.88 to 0.92; H200, driver 580.159.04, 2026-12-03)."""
+"""What SMs run at while their tensor cores work, of the clock that NVML reports: ``clock64`` against
+``globaltimer`` beside eleven loads that kept them busy, bf16, fp16, tf32, fp8 and int8, random numbers and
+zeros (0.88 to 0.92; fp64 products are not slowed; H200, driver 580.159.04, 2026-12-03). A load that kept
+them busy for 40 % of the time agrees with it by its rate."""
 
 
 class Achieved(NamedTuple):
