@@ -58,7 +58,7 @@ class Operation(NamedTuple):
     floats: bool = True
     kernels: tuple[str, ...] = ()
     """Kernels of dram.cu that do it, where there is more than the one of its name."""
-    library: Callable[[Lab, Operands], Entrant] | None = None
+    by_library: Callable[[Lab, Operands], Entrant] | None = None
     """The driver's own way of doing the same, as one more variant."""
 
 
@@ -93,7 +93,7 @@ OPERATIONS = (
     Operation(
         "copy", "ac", "read + write", "c = a",
         lambda o, n: (o.a, o.c, n), lambda o: o.data.wrong_words(o.c), floats=False,
-        library=_memcpy,
+        by_library=_memcpy,
     ),
     Operation(
         "scale", "ac", "read + write", "c = x a",
@@ -160,7 +160,7 @@ def _entrants(lab: Lab, operation: Operation, operands: Operands) -> list[Entran
         for variant in best[: 1 if lab.options.quick else BEST_VARIANTS]
         for entrant in variant.entrants(BLOCKS, scouting=lab.options.quick)
     ]
-    return entrants + ([operation.library(lab, operands)] if operation.library else [])
+    return entrants + ([operation.by_library(lab, operands)] if operation.by_library else [])
 
 
 class _Variant:
