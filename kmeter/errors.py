@@ -54,3 +54,8 @@ class NoGpuError(KmeterError):
     """A GPU or its driver is needed and there is none."""
 
     exit_code = ExitCode.NO_GPU
+
+
+def words_of(error: Exception) -> str:
+    """Any error as a line: kmeter's own says what is wrong, another's type says half of it."""
+    return str(error) if isinstance(error, KmeterError) else f"{type(error).__name__}: {error}"

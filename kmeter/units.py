@@ -219,6 +219,11 @@ def number(value: float | None, digits: int = 4) -> str:
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
+def celsius(degrees: float | None) -> str:
+    """``58 °C``."""
+    return UNKNOWN if degrees is None else f"{number(degrees, 3)} °C"
+
+
 def scaled(value: float | None, scale: float, digits: int = 4) -> str:
     """A bare number in units of ``scale``, for a column whose heading names them."""
     return number(None if value is None else value / scale, digits)

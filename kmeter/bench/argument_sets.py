@@ -87,16 +87,19 @@ def same_array(one: Any, other: Any, context: Context) -> bool:
     Raises UnreadableError for what cannot be read.
     """
     a, b = arrays.view_of(one), arrays.view_of(other)
-    if a is None or b is None or context is None or not (_is_solid(a) and _is_solid(b)):
-        return same_bytes([values_of(one, context)], [values_of(other, context)])
-    if (a.dtype, a.shape, a.strides) != (b.dtype, b.shape, b.strides):
-        return same_bytes([values_of(one, context)], [values_of(other, context)])
-    return same_on_device(context, a.pointer, b.pointer, a.span_bytes)
+    if context is not None and a and b and _is_solid(a) and _is_solid(b) and _is_laid_out(a, b):
+        return same_on_device(context, a.pointer, b.pointer, a.span_bytes)
+    return same_bytes([values_of(one, context)], [values_of(other, context)])
 
 
 def _is_solid(view: View) -> bool:
     """Whether it lies on a GPU, one element beside the other."""
     return view.on_gpu and view.is_dense and view.size > 0
+
+
+def _is_laid_out(one: View, other: View) -> bool:
+    """Whether both have their elements in the same order, of one type."""
+    return (one.dtype, one.shape, one.strides) == (other.dtype, other.shape, other.strides)
 
 
 def same_bytes(one: Sequence[Values], other: Sequence[Values]) -> bool:

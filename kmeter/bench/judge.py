@@ -32,7 +32,7 @@ _AFTER_SEED = 20_005
 
 
 class Judge:
-    """Tries one case. Every check is a pure comparison on the host."""
+    """Tries one case. Results are compared on the host; a GPU says which of its arrays have changed."""
 
     def __init__(
         self, case: Case, context: Callable[[], Context], settle: Callable[[], None]

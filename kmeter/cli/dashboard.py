@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING
 
 from kmeter.cli.output import speaks_unicode
 from kmeter.errors import NoGpuError, UsageError
+from kmeter.model.live import LEAST_INTERVAL_S
+from kmeter.units import parse_seconds
 
 if TYPE_CHECKING:
     from kmeter.model.roofline import KernelPoint
 
-LEAST_INTERVAL_S = 0.1
-"""NVML's counters need so long between two samples."""
+
+def parse_interval(text: str) -> float:
+    """Seconds from one reading to the next; raises UsageError."""
+    seconds = parse_seconds(text)
+    if seconds < LEAST_INTERVAL_S:
+        raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
+    return seconds
 
 
 def open_dashboard(

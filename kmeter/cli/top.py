@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.dashboard import LEAST_INTERVAL_S
+from kmeter.cli.dashboard import open_dashboard, parse_interval
 from kmeter.cli.options import Ascii, AsJson
 from kmeter.errors import ExitCode, NoGpuError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.model.live import Moment
-
-_FIRST_S = 0.2
 
 
 def top(
@@ -60,14 +58,12 @@ def top(
 
     from kmeter.cli.output import show, show_json
     from kmeter.model.live import ORDERS, ordered
-    from kmeter.units import parse_seconds, quoted
+    from kmeter.units import quoted
     from kmeter.views.live import LiveView, live_document
 
     if sort not in ORDERS:
         raise UsageError(f"--sort is one of {', '.join(ORDERS)}, not {quoted(sort)}")
-    seconds = parse_seconds(interval or "1s")
-    if seconds < LEAST_INTERVAL_S:
-        raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
+    seconds = parse_interval(interval or "1s")
     if headless and record is None:
         raise UsageError("--headless shows nothing: it goes with --record FILE")
     if headless and replay is not None:
@@ -76,8 +72,6 @@ def top(
         raise UsageError("--replay reads no GPU: -d and --record do not go with it")
     is_one = once or as_json or not (headless or sys.stdout.isatty())
     if not is_one and not headless:
-        from kmeter.cli.dashboard import open_dashboard
-
         return open_dashboard(
             pane="live", targets=device or (), interval_s=seconds if interval else None,
             needs_gpu=replay is None, order=sort, record=record, replay=replay, speed=speed, ascii_mode=ascii_mode,
@@ -112,6 +106,7 @@ def _live(
     stack: ExitStack, targets: list[str], seconds: float, record: Path | None
 ) -> "Iterator[Moment]":
     """Readings of this machine's GPUs without an end, each kept where ``record`` says."""
+    from kmeter.model.live import FIRST_INTERVAL_S
     from kmeter.sources._live import LiveCards
     from kmeter.sources._session import SessionWriter
 
@@ -123,7 +118,7 @@ def _live(
     writer = SessionWriter(record) if record is not None else None
     if writer is not None:
         stack.callback(writer.close)
-    wait = _FIRST_S
+    wait = FIRST_INTERVAL_S
     while True:
         time.sleep(wait)
         began = time.monotonic()

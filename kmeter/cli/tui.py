@@ -45,9 +45,9 @@ def tui(
     ascii_mode: Ascii = False,
 ) -> int:
     """Everything on one screen: the card, occupancy, roofline, live clocks, ceilings, benchmarks."""
-    from kmeter.cli.dashboard import LEAST_INTERVAL_S, open_dashboard
+    from kmeter.cli.dashboard import open_dashboard, parse_interval
     from kmeter.tui import PANES
-    from kmeter.units import parse_seconds, quoted
+    from kmeter.units import quoted
 
     if pane and pane not in PANES:
         raise UsageError(f"--pane is one of {', '.join(PANES)}, not {quoted(pane)}")
@@ -55,9 +55,7 @@ def tui(
         raise UsageError("--demo and --replay are two sessions", "Take one of them")
     if device and (demo or replay is not None):
         raise UsageError("a session reads no GPU: -d does not go with it")
-    seconds = None if interval is None else parse_seconds(interval)
-    if seconds is not None and seconds < LEAST_INTERVAL_S:
-        raise UsageError("--interval is at least 100 ms: NVML's counters take so long")
+    seconds = None if interval is None else parse_interval(interval)
     if serve:
         from kmeter.cli._serve import serve as serve_forever
 

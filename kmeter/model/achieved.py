@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kmeter.model.compute_units import label
 from kmeter.model.device import Device
 from kmeter.model.live import LiveGpu
-from kmeter.model.peaks import peaks
+from kmeter.model.peaks import Peaks, peaks
 from kmeter.model.roofline import KernelPoint
 
 ACTIVITY_OF_UNIT: Mapping[str, str] = {
@@ -51,15 +51,15 @@ def achieved(gpu: LiveGpu, device: Device, unit: str) -> Achieved:
     found = peaks(device)
     dram, activity = found.dram_bytes_per_s, gpu.fact("dram_active")
     moved = None if None in {dram.value, activity.value} else dram.value * activity.value
-    rate, reason = _flop_per_s(gpu, device, unit)
+    rate, reason = _flop_per_s(gpu, device, found, unit)
     return Achieved(unit, rate, moved, reason or activity.reason or dram.reason)
 
 
-def _flop_per_s(gpu: LiveGpu, device: Device, unit: str) -> tuple[float | None, str]:
+def _flop_per_s(gpu: LiveGpu, device: Device, found: Peaks, unit: str) -> tuple[float | None, str]:
     if unit not in ACTIVITY_OF_UNIT:
         return None, f"no counter tells how busy {label(unit)} is"
     activity, clock = gpu.fact(ACTIVITY_OF_UNIT[unit]), gpu.fact("sm_clock_hz")
-    peak = peaks(device).flop_per_s[unit]
+    peak = found.flop_per_s[unit]
     if activity.value is None or clock.value is None or peak.value is None or not peak.clock_hz:
         return None, activity.reason or clock.reason or peak.reason or "the peak has no clock"
     held = clock.value * _slowed(device, ACTIVITY_OF_UNIT[unit])

@@ -51,6 +51,9 @@ class Moment(NamedTuple):
     """Why there is nothing to be read."""
 
 
+LEAST_INTERVAL_S, FIRST_INTERVAL_S = 0.1, 0.2
+"""Between two readings, and before the first: NVML's counters need two samples that lie apart."""
+
 ORDERS = ("index", "utilisation", "memory", "power", "temperature")
 """What rows can be sorted by."""
 _FIELD_OF_ORDER = {

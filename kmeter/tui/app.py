@@ -17,7 +17,7 @@ from textual.events import DescendantFocus
 from textual.filter import Monochrome
 from textual.widgets import Footer, Input, TabbedContent, TabPane, Tabs
 
-from kmeter.errors import KmeterError
+from kmeter.errors import KmeterError, words_of
 from kmeter.model.card import Card, Identity, Machine
 from kmeter.model.ceiling import CeilingRun
 from kmeter.model.history import History
@@ -274,7 +274,7 @@ class KmeterApp(App[None]):
             else:
                 machine = cards.machine_here()
         except Exception as error:
-            reason = cards.words_of(error)
+            reason = words_of(error)
         self.call_from_thread(self._show_cards, machine, reason)
 
     def _show_cards(self, machine: Machine | None, reason: str) -> None:

@@ -7,9 +7,8 @@ from kmeter.errors import KmeterError
 from kmeter.model.card import Card, Identity, Machine
 from kmeter.model.ceiling import CeilingRun
 from kmeter.model.device import Source
-from kmeter.sources import open_device, open_machine
+from kmeter.sources import open_machine
 from kmeter.sources._ceilings import embedded_references, reference_ceilings, saved_ceilings
-from kmeter.sources.catalogue import open_machine as open_catalogued
 from kmeter.sources.catalogue import twin
 from kmeter.sources.snapshot import embedded_names
 
@@ -21,13 +20,13 @@ def machine_here() -> Machine:
 
 def machine_called(names: Iterable[str]) -> Machine | None:
     """The first card that kmeter has a recording or an entry of by exactly one of these names."""
+    recorded = [open_machine(f"snapshot:{embedded}") for embedded in embedded_names()]
     for name in names:
-        for embedded in embedded_names():
-            if open_device(f"snapshot:{embedded}").name == name:
-                return open_machine(f"snapshot:{embedded}")
         entry = twin(name)
-        if entry is not None:
-            return open_catalogued(entry.target.removeprefix("catalogue:"))
+        same = (machine for machine in recorded if machine.cards[0].device.name == name)
+        found = next(same, None) or (open_machine(entry.target) if entry else None)
+        if found is not None:
+            return found
     return None
 
 
@@ -57,8 +56,3 @@ def _ceilings_of(uuid: str | None, name: str, is_live: bool) -> CeilingRun | Non
 def ceilings_of(card: Card) -> CeilingRun | None:
     """What was measured on this very card; of a recorded one, what was measured on its like."""
     return _ceilings_of(card.uuid, card.device.name, card.device.source is Source.DRIVER)
-
-
-def words_of(error: Exception) -> str:
-    """An error as a line."""
-    return str(error) if isinstance(error, KmeterError) else f"{type(error).__name__}: {error}"

@@ -5,12 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from kmeter.errors import KmeterError
-from kmeter.model.live import Moment
+from kmeter.model.live import FIRST_INTERVAL_S, Moment
 from kmeter.sources._live import LiveCards
 from kmeter.sources._session import SessionWriter
-
-FIRST_S = 0.2
-"""NVML's counters need so long from one sample to the next."""
 
 
 class Poller(threading.Thread):
@@ -37,7 +34,7 @@ class Poller(threading.Thread):
         except KmeterError as error:
             self._fail(error, True)
             return
-        wait_s = FIRST_S
+        wait_s = FIRST_INTERVAL_S
         while not self._over.wait(wait_s):
             began = time.monotonic()
             try:

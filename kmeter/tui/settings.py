@@ -5,10 +5,11 @@ from pathlib import Path
 import msgspec
 
 from kmeter.errors import UsageError
+from kmeter.model.live import LEAST_INTERVAL_S
 from kmeter.sources._files import read_bounded
 
 LARGEST_BYTES = 1 << 16
-LEAST_INTERVAL_S, MOST_INTERVAL_S = 0.1, 3600.0
+MOST_INTERVAL_S = 3600.0
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):

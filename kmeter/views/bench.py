@@ -12,7 +12,7 @@ from kmeter.model.run_comparison import RowChange
 from kmeter.model.samples import Interval
 from kmeter.model.score import score
 from kmeter.model.throttle import throttle_words
-from kmeter.units import UNKNOWN, number, percent, scaled, si
+from kmeter.units import UNKNOWN, celsius, number, percent, scaled, si
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
 COLUMNS = (
@@ -164,7 +164,7 @@ def _condition(row: Row) -> tuple[Cell, ...]:
         si(held.sm_clock_hz, "Hz"),
         si(held.memory_clock_hz, "Hz"),
         si(held.power_w, "W", 3),
-        UNKNOWN if held.temperature_c is None else f"{number(held.temperature_c, 3)} °C",
+        celsius(held.temperature_c),
         percent(score(row).fraction_at_clock),
         si(row.host_s, "s", 3),
         si(row.energy_j, "J", 3),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kmeter.model.card import Fact
 from kmeter.model.live import LiveGpu, Moment
-from kmeter.units import UNKNOWN, number, percent, si, size
+from kmeter.units import UNKNOWN, celsius, percent, si, size
 from kmeter.views.quantities import value_or_reason
 from kmeter.views.tables import Cell, Column, WideOrStacked
 
@@ -95,7 +95,6 @@ def _index(gpu: LiveGpu) -> str:
 
 def _state(gpu: LiveGpu) -> tuple[Cell, ...]:
     value = {name: fact.value for name, fact in gpu.facts.items()}
-    degrees = value.get("temperature_c")
     return (
         _index(gpu),
         gpu.identity.name or UNKNOWN,
@@ -103,7 +102,7 @@ def _state(gpu: LiveGpu) -> tuple[Cell, ...]:
         percent(gpu.share("sm_clock_hz", "sm_clock_max_hz")),
         si(value.get("power_w"), "W", 3),
         percent(gpu.share("power_w", "power_limit_w")),
-        UNKNOWN if degrees is None else f"{number(degrees, 3)} °C",
+        celsius(value.get("temperature_c")),
         percent(value.get("utilisation")),
         size(value.get("memory_used_bytes")),
         size(value.get("memory_total_bytes")),

@@ -10,7 +10,7 @@ from rich.text import Text
 from kmeter.model.card import Identity
 from kmeter.model.history import HeldBack, History
 from kmeter.model.live import LiveGpu
-from kmeter.units import UNKNOWN, number, percent, si, size
+from kmeter.units import UNKNOWN, celsius, percent, si, size
 from kmeter.units import ascii_only as ascii_text
 from kmeter.views.strip import strip
 
@@ -48,8 +48,7 @@ def _activity(label: str, name: str) -> Line:
 
 
 def _temperature(gpu: LiveGpu) -> str:
-    degrees = gpu.fact("temperature_c").value
-    return UNKNOWN if degrees is None else f"{number(degrees, 3)} °C"
+    return celsius(gpu.fact("temperature_c").value)
 
 
 def _heat(gpu: LiveGpu) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
-from kmeter.errors import KmeterError
+from kmeter.errors import KmeterError, words_of
 from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
 
@@ -68,10 +68,8 @@ class WorkPane(Pane):
         try:
             for event in self.events_of(self._client):
                 self.app.call_from_thread(self.take, event)
-        except KmeterError as error:
-            reason = str(error)
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = words_of(error)
         self.app.call_from_thread(self._end, reason)
 
     def _end(self, reason: str) -> None:

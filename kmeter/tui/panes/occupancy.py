@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.widgets import Input, Label
 
-from kmeter.errors import KmeterError
+from kmeter.errors import KmeterError, UsageError
 from kmeter.model.architecture import Architecture, architecture
 from kmeter.model.card import Card
 from kmeter.model.launch import Launch
@@ -60,17 +60,19 @@ class Heat(View, can_focus=True):
     is_of_shared = False
     """Whether shared memory is what goes down the map."""
 
+    @property
+    def _pane(self) -> "Occupancy":
+        return next(node for node in self.ancestors if isinstance(node, Occupancy))
+
     def action_step(self, name: str, steps: int) -> None:
-        pane = next(node for node in self.ancestors if isinstance(node, Occupancy))
-        pane.step(name, steps)
+        self._pane.step(name, steps)
 
     def action_down_the_map(self, steps: int) -> None:
         self.action_step("dynamic" if self.is_of_shared else "regs", steps)
 
     def action_other_map(self) -> None:
         self.is_of_shared = not self.is_of_shared
-        pane = next(node for node in self.ancestors if isinstance(node, Occupancy))
-        pane.compute()
+        self._pane.compute()
 
     def draw_map(self, sm: Architecture, launch: Launch) -> None:
         """The map of a launch's neighbours."""
@@ -148,7 +150,7 @@ class Occupancy(Pane):
     def _question(self) -> LaunchQuestion:
         """What the form asks; raises KmeterError, naming what is wrong."""
         carveout = self._text("carveout")
-        launch: Launch = parse_launch(
+        launch = parse_launch(
             self._text("block"),
             _whole(self._text("regs"), "registers"),
             self._text("smem") or "0",
@@ -179,8 +181,6 @@ class Occupancy(Pane):
 
 
 def _whole(text: str, what: str) -> int:
-    from kmeter.errors import UsageError
-
     if not text:
         return 0
     if not (text.isascii() and text.isdecimal() and len(text) < 10):

@@ -12,13 +12,12 @@ from textual.containers import VerticalScroll
 from kmeter.errors import KmeterError
 from kmeter.model.achieved import Achieved, achieved, busiest_unit
 from kmeter.model.card import Card
-from kmeter.model.ceiling import CeilingRun
 from kmeter.model.compute_units import label, operation
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu
 from kmeter.model.measured_roofline import measured_roofline
 from kmeter.model.peaks import peaks
-from kmeter.model.roofline import KernelPoint, Placed
+from kmeter.model.roofline import Placed
 from kmeter.model.roofline import Roofline as Line
 from kmeter.model.roofline import roofline as line_of
 from kmeter.tui.drawing import View
@@ -130,21 +129,18 @@ class Roofline(Pane, can_focus=True):
         moment = self._history.last if self._history else None
         return self.dashboard.chosen_of(moment) if moment and moment.gpus else None
 
-    def _line(self) -> tuple[Line | None, str]:
+    def _line(self) -> tuple[Line, str]:
         """The roofline that is judged by, and why it is not the one that was asked for."""
         assert self._card is not None
         device = self._card.device
         line = line_of(device, peaks(device), (self._unit(),))
         if not self._is_measured:
             return line, ""
-        run = self._ceilings()
+        run = self.dashboard.ceilings_of(self._card)
         measured = measured_roofline(line, run) if run else None
         return (
             (measured, "") if measured else (line, "no ceilings were measured on this card: peaks")
         )
-
-    def _ceilings(self) -> CeilingRun | None:
-        return self.dashboard.ceilings_of(self._card)
 
     def _whole_frame(self) -> Frame | None:
         if self._card is None:
@@ -153,16 +149,13 @@ class Roofline(Pane, can_focus=True):
             line, _ = self._line()
         except KmeterError:
             return None
-        return frame_of([line], self._placed(line)) if line else None
+        return frame_of([line], self._placed(line, self._live()))
 
-    def _placed(self, line: Line) -> list[Placed]:
+    def _placed(self, line: Line, live: Achieved | None) -> list[Placed]:
         """What the GPU does now, first; then what benchmarks reached."""
-        points: list[KernelPoint] = []
-        live = self._live()
-        point = live.point(NOW) if live else None
-        if point is not None:
-            points.append(point)
-        return [line.place(point) for point in (*points, *self.dashboard.points)]
+        now = live.point(NOW) if live else None
+        points = (*([now] if now else []), *self.dashboard.points)
+        return [line.place(point) for point in points]
 
     def _live(self) -> Achieved | None:
         gpu = self._gpu()
@@ -175,8 +168,8 @@ class Roofline(Pane, can_focus=True):
             line, remark = self._line()
         except KmeterError as error:
             return Text(str(error))
-        assert line is not None
-        placed = self._placed(line)
+        live = self._live()
+        placed = self._placed(line, live)
         frame = self._frame or frame_of([line], [p for p in placed if _is_near(p, line)])
         height = max(_LEAST_HEIGHT, self.size.height - _AROUND_THE_PLOT)
         heading = Text.assemble(
@@ -186,19 +179,9 @@ class Roofline(Pane, can_focus=True):
         return Group(
             heading,
             RooflinePlot([line], placed, frame=frame, height=height),
-            Text(remark) if remark else self._live_text(),
+            Text(remark) if remark else _live_text(live),
             self._point_text(line, placed, frame),
         )
-
-    def _live_text(self) -> Text:
-        live = self._live()
-        if live is None:
-            return Text("nothing was read of this GPU yet", style="dim")
-        if live.flop_per_s is None and live.dram_bytes_per_s is None:
-            return Text(f"no live dot: {live.reason}")
-        rate = si(live.flop_per_s, f"{operation(live.unit)}/s", 3)
-        text = f"now: {label(live.unit)} {rate}, DRAM {si(live.dram_bytes_per_s, 'B/s', 3)}"
-        return Text(f"{text}, by how busy they are{'' if live.flop_per_s else ': no dot'}")
 
     def _point_text(self, line: Line, placed: list[Placed], frame: Frame) -> Text:
         if not placed:
@@ -216,6 +199,16 @@ class Roofline(Pane, can_focus=True):
             f"{si(point.flop_per_s, unit)}, {of_roof}"
         )
         return Text(words + ("" if is_seen else ", outside of the plot"), style="bold")
+
+
+def _live_text(live: Achieved | None) -> Text:
+    if live is None:
+        return Text("nothing was read of this GPU yet", style="dim")
+    if live.flop_per_s is None and live.dram_bytes_per_s is None:
+        return Text(f"no live dot: {live.reason}")
+    rate = si(live.flop_per_s, f"{operation(live.unit)}/s", 3)
+    text = f"now: {label(live.unit)} {rate}, DRAM {si(live.dram_bytes_per_s, 'B/s', 3)}"
+    return Text(f"{text}, by how busy they are{'' if live.flop_per_s else ': no dot'}")
 
 
 def _share_text(item: Placed, line: Line) -> str:
