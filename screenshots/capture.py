@@ -20,9 +20,10 @@ from rich.text import Text
 
 from kmeter.cli import output
 from kmeter.cli.main import main
-from kmeter.tui.app import KmeterApp, Start
+from kmeter.tui.app import KmeterApp
 from kmeter.tui.demo import demo_session
 from kmeter.tui.picture import picture_of
+from kmeter.tui.start import Start
 
 HERE = Path(__file__).parent
 

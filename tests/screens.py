@@ -7,9 +7,10 @@ from typing import Any
 from textual.pilot import Pilot
 
 from kmeter.model.live import Moment
-from kmeter.tui.app import KmeterApp, Start
+from kmeter.tui.app import KmeterApp
 from kmeter.tui.demo import demo_session
 from kmeter.tui.picture import picture_of
+from kmeter.tui.start import Start
 
 Act = Callable[[KmeterApp, Pilot[None]], Awaitable[None]]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kmeter.errors import UsageError
 
+PORT = 8000
 _RUN = "import sys; from kmeter.cli.main import main; sys.exit(main())"
 
 
@@ -17,9 +18,6 @@ def parse_address(text: str) -> tuple[str, int]:
     if not port.isdecimal() or not 0 < int(port) < 65536 or not host:
         raise UsageError(f"--serve-at takes HOST:PORT, not {text!r}")
     return host, int(port)
-
-
-PORT = 8000
 
 
 def serve(address: str, arguments: Sequence[str]) -> None:

@@ -39,9 +39,10 @@ def open_dashboard(
 ) -> int:
     """Show it until its user leaves; the exit code. Raises UsageError where there is no terminal."""
     from kmeter.sources._session import SessionWriter, read_session
-    from kmeter.tui.app import KmeterApp, Start
+    from kmeter.tui.app import KmeterApp
     from kmeter.tui.demo import demo_session
     from kmeter.tui.settings import settings_file
+    from kmeter.tui.start import Start
 
     is_served = "TEXTUAL_DRIVER" in os.environ  # textual-serve is the terminal then
     if not is_served and not (sys.stdout.isatty() and sys.stdin.isatty()):

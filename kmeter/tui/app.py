@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, cast
@@ -13,18 +12,15 @@ from typing import ClassVar, cast
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import DescendantFocus
 from textual.filter import Monochrome
-from textual.widgets import Footer, Input, TabbedContent, TabPane, Tabs
+from textual.widgets import Footer, Input, TabbedContent, Tabs
 
-from kmeter.errors import KmeterError, words_of
-from kmeter.model.card import Card, Identity, Machine
-from kmeter.model.ceiling import CeilingRun
+from kmeter.errors import KmeterError
+from kmeter.model.card import Identity
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu, Moment
-from kmeter.model.roofline import KernelPoint
-from kmeter.sources._session import SessionWriter
-from kmeter.tui import PANES, cards, settings
+from kmeter.tui import PANES, settings
+from kmeter.tui.cards import Cards
 from kmeter.tui.drawing import AsciiFilter, Colourless, View
 from kmeter.tui.help import HelpScreen
 from kmeter.tui.messages import Read, Unread
@@ -32,55 +28,18 @@ from kmeter.tui.panes import Pane
 from kmeter.tui.picture import picture_of
 from kmeter.tui.player import Player
 from kmeter.tui.poller import Poller
+from kmeter.tui.start import Start
+from kmeter.tui.status import gpu_text, live_text, session_text, status_line
+from kmeter.tui.tabs import QuietTab, name_tabs, tab_name
 from kmeter.tui.themes import THEMES
-from kmeter.units import ascii_only, number
 from kmeter.views.live_history import duration
 
 TICK_S = 0.1
 _ENDING_SIGNALS = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 ]
-_ROOM_FOR_NAMES = 66
-"""Cells that the names of all panes take."""
 _STALE_INTERVALS, _STALE_S = 3, 2.0
 """A reading that is so late is said to be missing."""
-
-
-@dataclass
-class Start:
-    """How the dashboard begins."""
-
-    pane: str = ""
-    """Empty for the one that was open last."""
-    targets: Sequence[str] = ()
-    interval_s: float | None = None
-    """None for the one that was set last."""
-    order: str = "index"
-    record: SessionWriter | None = None
-    """What keeps every reading."""
-    moments: Sequence[Moment] = field(default_factory=tuple)
-    """Of a session; none to watch this machine."""
-    speed: float = 1.0
-    points: Sequence[KernelPoint] = ()
-    """Kernels of saved benchmarks, for the roofline."""
-    title: str = ""
-    """What the session is called."""
-    settings_file: Path | None = None
-    """None to remember nothing."""
-    needs_gpu: bool = False
-    """Whether there is nothing to show without one."""
-    is_ascii: bool = False
-    is_ticking: bool = True
-    """Whether a session goes by on its own; tests tell it when."""
-
-
-class QuietTab(TabPane):
-    """A tab that does not open because something in it got the focus: of two keys in quick succession the
-    first one's focus would undo the second one's pane.
-    """
-
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
-        event.prevent_default()
 
 
 class KmeterApp(App[None]):
@@ -118,14 +77,11 @@ class KmeterApp(App[None]):
         self.is_ascii = start.is_ascii
         self.player = Player(start.moments, start.speed) if start.moments else None
         self._poller: Poller | None = None
-        self._machine: Machine | None = None
-        self._no_machine = "not read yet"
+        self.cards = Cards()
         self._chosen: Identity | None = None
         self._is_held = False
         self.points = list(start.points)
         """Kernels of saved benchmarks, and those that were timed here."""
-        self.measured: CeilingRun | None = None
-        """Ceilings that were measured in this session."""
         self.failure: KmeterError | None = None
         """Why it ended by itself."""
         self._trouble = ""
@@ -153,8 +109,8 @@ class KmeterApp(App[None]):
     def compose(self) -> ComposeResult:
         yield View("kmeter", id="status")
         with TabbedContent(initial=self._first_pane()):
-            for key, name in enumerate(PANES, 1):
-                with QuietTab(f"{key} {name.capitalize()}", id=name):
+            for name in PANES:
+                with QuietTab(tab_name(name), id=name):
                     yield _pane(name)
         yield Footer()
 
@@ -240,21 +196,14 @@ class KmeterApp(App[None]):
         self._show_status()
 
     def on_tabbed_content_tab_activated(self) -> None:
-        self._name_tabs()
+        name_tabs(self.query_one(TabbedContent), self.size.width)
         self._show_history()
         pane = self._shown_pane()
         if pane is not None:
             pane.take_focus()
 
-    def _name_tabs(self) -> None:
-        """Where the names do not fit, the open pane alone has one; digits open the others."""
-        tabs = self.query_one(TabbedContent)
-        for key, name in enumerate(PANES, 1):
-            is_named = self.size.width >= _ROOM_FOR_NAMES or tabs.active == name
-            tabs.get_tab(name).label = f"{key} {name.capitalize()}" if is_named else str(key)
-
     def on_resize(self) -> None:
-        self._name_tabs()
+        name_tabs(self.query_one(TabbedContent), self.size.width)
         self.call_after_refresh(self._show_history)
 
     # ---- which GPU ------------------------------------------------------------------------
@@ -265,42 +214,18 @@ class KmeterApp(App[None]):
 
     def _find_cards(self) -> None:
         """In a thread: a driver may take its time."""
-        reason, machine = "", None
-        try:
-            if self.player is not None:
-                names = [gpu.identity.name or "" for gpu in self.start_with.moments[0].gpus]
-                machine = cards.machine_called(names)
-                reason = "" if machine else f"kmeter has no recording of {' or '.join(names)}"
-            else:
-                machine = cards.machine_here()
-        except Exception as error:
-            reason = words_of(error)
-        self.call_from_thread(self._show_cards, machine, reason)
-
-    def _show_cards(self, machine: Machine | None, reason: str) -> None:
-        self._machine, self._no_machine = machine, reason
-        self._show_card()
+        moments = self.start_with.moments
+        names = [gpu.identity.name or "" for gpu in moments[0].gpus] if moments else None
+        self.cards.find(names)
+        self.call_from_thread(self._show_card)
 
     def _show_card(self) -> None:
         moment = self.history.last
         identity = self.chosen_of(moment).identity if moment and moment.gpus else self._chosen
-        card = cards.card_of(self._machine, identity)
-        reason = "" if card else self._no_machine or "nothing is known of this GPU"
+        card = self.cards.card_of(identity)
+        reason = "" if card else self.cards.reason or "nothing is known of this GPU"
         for pane in self.panes():
             pane.show_card(card, reason)
-
-    def ceilings_of(self, card: Card | None) -> CeilingRun | None:
-        """What was measured on a card: just now, earlier, or of the recording that is played."""
-        if card is None:
-            return None
-        if self.measured is not None and self.measured.uuid == card.uuid:
-            return self.measured
-        return cards.ceilings_of(card)
-
-    @property
-    def machine(self) -> Machine | None:
-        """What drivers, or a recording, said."""
-        return self._machine
 
     # ---- keys -----------------------------------------------------------------------------
 
@@ -395,38 +320,19 @@ class KmeterApp(App[None]):
             self.query_one("#status", View).draw(self._status())
 
     def _status(self) -> Text:
-        text = Text("kmeter", style="bold", no_wrap=True, overflow="ellipsis")
-        moment = self.history.last
-        if moment is not None and moment.gpus:
-            text.append(f"  {self._gpu_text(moment)}", style="not bold")
-        text.append(f"  {self._source_text()}", style="not bold")
-        if self._trouble:
-            text.append(f"  {self._trouble}", style="bold yellow")
-        elif self.player is None and self._is_stale:
-            late = duration(time.monotonic() - self._read_at)
-            text.append(f"  no reading for {late}", style="bold yellow")
-        return Text(ascii_only(text.plain)) if self.is_ascii else text
+        player, start, moment = self.player, self.start_with, self.history.last
+        return status_line(
+            gpu_text(moment, self.chosen_of(moment)) if moment and moment.gpus else "",
+            session_text(player, start.title)
+            if player
+            else live_text(self._settings.interval_s, start.record, is_held=self._is_held),
+            self._trouble or self._lateness(),
+            is_ascii=self.is_ascii,
+        )
 
-    def _gpu_text(self, moment: Moment) -> str:
-        identity = self.chosen_of(moment).identity
-        many = f" of {len(moment.gpus)}" if len(moment.gpus) > 1 else ""
-        index = identity.ordinal if identity.ordinal is not None else identity.nvml_index
-        return f"GPU {index}{many}: {identity.name or 'unknown'}"
-
-    def _source_text(self) -> str:
-        if self.player is None:
-            held = ", held" if self._is_held else ""
-            kept = f", recorded to {self.start_with.record.path}" if self.start_with.record else ""
-            return f"live, every {number(self._settings.interval_s)} s{kept}{held}"
-        player = self.player
-        state = "over" if player.is_over else "paused" if player.is_paused else "replay"
-        place = f"{_clock(player.at_s)}/{_clock(player.length_s)}"
-        speed = "" if player.speed == 1 else f" ×{number(player.speed)}"
-        return f"{self.start_with.title} {state} {place}{speed}"
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+    def _lateness(self) -> str:
+        is_late = self.player is None and self._is_stale
+        return f"no reading for {duration(time.monotonic() - self._read_at)}" if is_late else ""
 
 
 def _pane(name: str) -> Pane:

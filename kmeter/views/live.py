@@ -85,7 +85,7 @@ class ProcessesView:
             yield WideOrStacked(_PROCESSES, rows)
 
 
-def _index(gpu: LiveGpu) -> str:
+def index_text(gpu: LiveGpu) -> str:
     """CUDA's number; NVML's in brackets for a GPU that CUDA does not see."""
     identity = gpu.identity
     if identity.ordinal is not None:
@@ -96,7 +96,7 @@ def _index(gpu: LiveGpu) -> str:
 def _state(gpu: LiveGpu) -> tuple[Cell, ...]:
     value = {name: fact.value for name, fact in gpu.facts.items()}
     return (
-        _index(gpu),
+        index_text(gpu),
         gpu.identity.name or UNKNOWN,
         si(value.get("sm_clock_hz"), "Hz"),
         percent(gpu.share("sm_clock_hz", "sm_clock_max_hz")),
@@ -132,7 +132,7 @@ def _activity(gpus: Sequence[LiveGpu]) -> Iterator[RenderableType]:
     columns = [Column("GPU"), *map(Column, _UNITS), *map(Column, links)]
     rows = [
         (
-            _index(gpu),
+            index_text(gpu),
             *(percent(gpu.fact(name).value) for name in _UNITS.values()),
             *(si(gpu.fact(name).value, "B/s", 3) for name in links.values()),
         )
@@ -147,7 +147,7 @@ _PROCESSES = (Column("GPU"), Column("PID"), Column("memory"), Column("process", 
 def _processes(gpu: LiveGpu) -> Iterator[tuple[Cell, ...]]:
     for process in gpu.processes:
         yield (
-            _index(gpu),
+            index_text(gpu),
             str(process.pid),
             size(process.memory_bytes),
             process.command or UNKNOWN,
@@ -160,11 +160,11 @@ def _reasons(moment: Moment) -> Iterator[str]:
         yield moment.reason
     for gpu in moment.gpus:
         if gpu.identity.lost:
-            yield f"GPU {_index(gpu)}: {gpu.identity.lost}"
+            yield f"GPU {index_text(gpu)}: {gpu.identity.lost}"
         for name in ("sm_clock_hz", "power_w", "memory_used_bytes", "utilisation"):
             reason = gpu.fact(name).reason
             if reason:
-                yield f"GPU {_index(gpu)}: {name.rsplit('_', 1)[0].replace('_', ' ')} {reason}"
+                yield f"GPU {index_text(gpu)}: {name.rsplit('_', 1)[0].replace('_', ' ')} {reason}"
 
 
 def live_document(moment: Moment) -> dict[str, Any]:

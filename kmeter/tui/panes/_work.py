@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from rich.text import Text
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 
 from kmeter.errors import KmeterError, words_of
 from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
 
 
-class WorkPane(Pane):
+class WorkPane(Pane, can_focus=True):
     """The work goes on in a process of its own; a thread hears it, the screen is told each event."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -23,6 +25,16 @@ class WorkPane(Pane):
         super().__init__(id=id)
         self._client: Any = None
         self._was_stopped = False
+        self.count = 0
+        """How many results are to come in all."""
+
+    def compose(self) -> ComposeResult:
+        yield View("", id="progress")
+        with VerticalScroll(can_focus=False):
+            yield View("", id="run")
+
+    def take_focus(self) -> None:
+        self.focus()
 
     @property
     def is_working(self) -> bool:
@@ -50,6 +62,10 @@ class WorkPane(Pane):
         self.query_one("#progress", View).draw(
             Text(text, style="bold yellow" if is_trouble else "")
         )
+
+    def tell_at_work(self, finished: int, text: str) -> None:
+        """Which result is being measured, and how that stands."""
+        self.tell(f"{finished + 1} of {self.count}: {text}")
 
     def action_begin(self) -> None:
         if self.is_working:

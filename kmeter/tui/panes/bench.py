@@ -9,7 +9,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from kmeter.bench.client import Client
@@ -27,7 +26,7 @@ from kmeter.views.bench import BenchView
 from kmeter.views.distribution import Distribution
 
 
-class Bench(WorkPane, can_focus=True):
+class Bench(WorkPane):
     """``r`` runs the file that is named above; its rows join the roofline."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "to_pane", show=False)]
@@ -35,14 +34,11 @@ class Bench(WorkPane, can_focus=True):
     def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
         super().__init__(id=id)
         self._collector = Collector()
-        self._count = 0
         self._clock = ""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="a Python file with @kmeter.benchmark, then Enter", id="file")
-        yield View("", id="progress")
-        with VerticalScroll(can_focus=False):
-            yield View("", id="run")
+        yield from super().compose()
 
     def on_mount(self) -> None:
         self.tell(
@@ -81,7 +77,7 @@ class Bench(WorkPane, can_focus=True):
             raise UsageError("name a file first")
         if not Path(file).expanduser().is_file():
             raise UsageError(f"there is no file {file}")
-        self._collector, self._count = Collector(), 0
+        self._collector = Collector()
         return Client(str(Path(file).expanduser()))
 
     def events_of(self, client: Any) -> Iterator[Event]:
@@ -91,19 +87,17 @@ class Bench(WorkPane, can_focus=True):
     def take(self, event: Event) -> None:
         self._collector.take(event)
         if isinstance(event, Loaded):
-            self._count = len(event.cases)
+            self.count = len(event.cases)
         elif isinstance(event, Started):
-            self.tell(f"{self._done()}: {event.label}")
+            self._tell_row(event.label)
         elif isinstance(event, Note):
-            self.tell(
-                f"{self._done()}: {sampling_text(event)}{f', {self._clock}' if self._clock else ''}"
-            )
+            self._tell_row(", ".join(filter(None, (sampling_text(event), self._clock))))
         elif isinstance(event, Finished):
             self._join(event.row)
             self._show()
 
-    def _done(self) -> str:
-        return f"{len(self._collector.run.rows) + 1} of {self._count}"
+    def _tell_row(self, text: str) -> None:
+        self.tell_at_work(len(self._collector.run.rows), text)
 
     def _show(self) -> None:
         run = self._collector.run
@@ -130,7 +124,7 @@ class Bench(WorkPane, can_focus=True):
             self._show()
             rows = self._collector.run.rows
             self.tell(
-                reason or f"{len(rows)} of {self._count} rows; r runs it again",
+                reason or f"{len(rows)} of {self.count} rows; r runs it again",
                 is_trouble=bool(reason),
             )
         else:

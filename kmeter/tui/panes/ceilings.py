@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from textual.app import ComposeResult
-from textual.containers import VerticalScroll
-
 from kmeter.errors import NoGpuError
 from kmeter.measure.client import Client
 from kmeter.measure.collect import Collector
@@ -20,7 +17,7 @@ from kmeter.tui.panes._work import WorkPane
 from kmeter.views.ceiling import CeilingView
 
 
-class Ceilings(WorkPane, can_focus=True):
+class Ceilings(WorkPane):
     """``r`` measures the main ones; the table grows as they are finished."""
 
     def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
@@ -28,20 +25,11 @@ class Ceilings(WorkPane, can_focus=True):
         self._card: Card | None = None
         self._reason = "not read yet"
         self._collector = Collector()
-        self._count = 0
-
-    def compose(self) -> ComposeResult:
-        yield View("", id="progress")
-        with VerticalScroll(can_focus=False):
-            yield View("", id="run")
-
-    def take_focus(self) -> None:
-        self.focus()
 
     def show_card(self, card: Card | None, reason: str) -> None:
         self._card, self._reason = card, reason
         if not self.is_working:
-            self._show(self.dashboard.ceilings_of(card), "")
+            self._show(self.dashboard.cards.ceilings_of(card), "")
 
     def _show(self, run: CeilingRun | None, reason: str) -> None:
         here = self._card is not None and self._card.device.source is Source.DRIVER
@@ -66,7 +54,7 @@ class Ceilings(WorkPane, can_focus=True):
         card = self._card
         if card is None or card.device.source is not Source.DRIVER:
             raise NoGpuError("ceilings are measured on a card of this machine", self._reason)
-        self._collector, self._count = Collector(), 0
+        self._collector = Collector()
         return Client(card.uuid or str(card.ordinal or 0), Options(quick=True))
 
     def events_of(self, client: Any) -> Iterator[Event]:
@@ -78,21 +66,21 @@ class Ceilings(WorkPane, can_focus=True):
     def take(self, event: Event) -> None:
         self._collector.take(event)
         if isinstance(event, Planned):
-            self._count = len(event.names)
+            self.count = len(event.names)
         elif isinstance(event, Started):
-            self.tell(f"{self._done()}: {event.name}")
+            self._tell_probe(event.name)
         elif isinstance(event, Note):
-            self.tell(f"{self._done()}: {event.name}, {event.text}")
+            self._tell_probe(f"{event.name}, {event.text}")
         elif isinstance(event, Finished):
             self.query_one("#run", View).draw(
                 CeilingView(replace(self._collector.run, is_complete=True))
             )
 
-    def _done(self) -> str:
-        return f"{len(self._collector.run.ceilings) + 1} of {self._count}"
+    def _tell_probe(self, text: str) -> None:
+        self.tell_at_work(len(self._collector.run.ceilings), text)
 
     def ended(self, reason: str) -> None:
         run = self._collector.run if self._collector.has_begun else None
         if run is not None and run.ceilings:
-            self.dashboard.measured = run
+            self.dashboard.cards.measured = run
         self._show(run, reason)

@@ -42,7 +42,7 @@ class Device(Pane):
         self.query_one(DataTable).focus()
 
     def show_card(self, card: Card | None, reason: str) -> None:
-        machine = self.dashboard.machine
+        machine = self.dashboard.cards.machine
         why = self.query_one("#why", View)
         why.display = bool(reason)
         why.draw(reason)

@@ -136,7 +136,7 @@ class Roofline(Pane, can_focus=True):
         line = line_of(device, peaks(device), (self._unit(),))
         if not self._is_measured:
             return line, ""
-        run = self.dashboard.ceilings_of(self._card)
+        run = self.dashboard.cards.ceilings_of(self._card)
         measured = measured_roofline(line, run) if run else None
         return (
             (measured, "") if measured else (line, "no ceilings were measured on this card: peaks")
