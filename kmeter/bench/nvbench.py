@@ -15,8 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from kmeter.errors import UsageError
+from kmeter.files import read_bounded
 from kmeter.model.benchmark import BenchRun, CacheState, Environment, Outcome, Roofs, Row
-from kmeter.sources._files import read_bounded
 from kmeter.units import MOST, quoted
 
 LARGEST_BYTES = 64 * 2**20

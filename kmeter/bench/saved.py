@@ -10,8 +10,8 @@ import msgspec
 
 from kmeter.bench.nvbench import is_nvbench, read_nvbench
 from kmeter.errors import UsageError
+from kmeter.files import read_bounded
 from kmeter.model.benchmark import BenchRun
-from kmeter.sources._files import read_bounded
 from kmeter.units import MOST, quoted
 
 FORMAT, VERSION = "kmeter.bench/", "1"

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kmeter.cli.files import write_whole
 from kmeter.cli.output import show as print_view
 from kmeter.cli.output import show_json
 from kmeter.errors import ExitCode, UsageError
+from kmeter.files import write_whole
 from kmeter.units import quoted
 
 if TYPE_CHECKING:

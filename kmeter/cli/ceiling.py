@@ -162,8 +162,8 @@ def _save(run: "CeilingRun") -> None:
     """Keep what was measured, with what the file already has of this card."""
     import json
 
-    from kmeter.cli.files import write_whole
     from kmeter.cli.output import warn
+    from kmeter.files import write_whole
     from kmeter.model.ceiling import merged
     from kmeter.sources._ceilings import ceilings_file, saved_ceilings
     from kmeter.views.ceiling_json import ceiling_document

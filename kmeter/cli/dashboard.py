@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kmeter.cli.output import speaks_unicode
+from kmeter.cli.output import speaks_unicode, warn
 from kmeter.errors import NoGpuError, UsageError
 from kmeter.model.live import LEAST_INTERVAL_S
 from kmeter.units import parse_seconds
@@ -64,6 +64,8 @@ def open_dashboard(
     )
     app = KmeterApp(start)
     app.run()
+    if app.parting_words:
+        warn(app.parting_words)
     if isinstance(app.failure, NoGpuError):
         way_out = "--replay FILE shows a recorded session, kmeter tui --demo one of an H200"
         raise NoGpuError(app.failure.message, way_out)

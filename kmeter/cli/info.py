@@ -112,7 +112,7 @@ def _show_difference(one: str, other: str, *, ascii_mode: bool) -> None:
 
 
 def _save(path: str, device: str | None, *, redact: bool) -> None:
-    from kmeter.cli.files import write_whole
+    from kmeter.files import write_whole
     from kmeter.sources import resolve
     from kmeter.sources.cuda import record
 

@@ -123,7 +123,7 @@ def _given_device() -> "Device":
 def _write_files(
     line: "Roofline", placed: "list[Placed]", csv: str | None, svg: str | None, theme: str
 ) -> None:
-    from kmeter.cli.files import write_whole
+    from kmeter.files import write_whole
 
     if theme not in {"auto", "light", "dark"}:
         raise UsageError(f"--theme is auto, light or dark, not {theme!r}")

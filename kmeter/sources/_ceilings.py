@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from kmeter.errors import UsageError
+from kmeter.files import read_bounded
 from kmeter.model.ceiling import CeilingRun
-from kmeter.sources._files import read_bounded
 from kmeter.units import MOST, quoted
 
 FORMAT = "kmeter.ceiling/"

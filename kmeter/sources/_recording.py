@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from kmeter.errors import UsageError
+from kmeter.files import read_bounded
 from kmeter.model.card import Fact
 from kmeter.model.device import Source
 from kmeter.sources._device_of_card import CardReading, CudaFacts
-from kmeter.sources._files import read_bounded
 from kmeter.sources._readings import FIELDS
 
 FORMAT = "kmeter.device/"

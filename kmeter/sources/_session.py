@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 import msgspec
 
 from kmeter.errors import UsageError
+from kmeter.files import read_bounded
 from kmeter.model.card import Fact, Identity
 from kmeter.model.device import Source
 from kmeter.model.live import LiveGpu, Moment, Process
-from kmeter.sources._files import read_bounded
 
 SCHEMA = "kmeter.session/1"
 LARGEST_BYTES = 256 * 2**20

@@ -16,6 +16,7 @@ from textual.filter import Monochrome
 from textual.widgets import Footer, Input, TabbedContent, Tabs
 
 from kmeter.errors import KmeterError
+from kmeter.files import write_whole
 from kmeter.model.card import Identity
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu, Moment
@@ -84,6 +85,8 @@ class KmeterApp(App[None]):
         """Kernels of saved benchmarks, and those that were timed here."""
         self.failure: KmeterError | None = None
         """Why it ended by itself."""
+        self.parting_words = ""
+        """What is to be said when the terminal is the user's again."""
         self._trouble = ""
         self._read_at = time.monotonic()
         path = start.settings_file
@@ -271,9 +274,9 @@ class KmeterApp(App[None]):
         """Save what is on the screen as an SVG, beside where kmeter was started."""
         path = Path(time.strftime("kmeter-%Y%m%d-%H%M%S.svg"))
         try:
-            path.write_text(picture_of(self), "utf-8")
-        except OSError as error:
-            self.notify(f"no picture: {error.strerror}", severity="error", markup=False)
+            write_whole(str(path), picture_of(self))
+        except KmeterError as error:
+            self.notify(f"no picture: {error}", severity="error", markup=False)
         else:
             self.notify(f"saved {path}", timeout=4, markup=False)
 
@@ -306,7 +309,10 @@ class KmeterApp(App[None]):
         if path is not None:
             self._settings.theme = self.theme
             self._settings.pane = self.query_one(TabbedContent).active or "live"
-            settings.save(path, self._settings)
+            try:
+                settings.save(path, self._settings)
+            except KmeterError as error:
+                self.parting_words = f"the dashboard's settings are not kept: {error}"
 
     # ---- the line above -------------------------------------------------------------------
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 
 from kmeter.errors import UsageError
+from kmeter.files import read_bounded, write_whole
 from kmeter.model.live import LEAST_INTERVAL_S
-from kmeter.sources._files import read_bounded
 
 LARGEST_BYTES = 1 << 16
 MOST_INTERVAL_S = 3600.0
@@ -40,13 +40,10 @@ def load(path: Path) -> tuple[Settings, str]:
     return found, ""
 
 
-def save(path: Path, settings: Settings) -> str:
-    """Write them; why that was not possible, or nothing."""
+def save(path: Path, settings: Settings) -> None:
+    """Write them; raises UsageError where that is not possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".new")
-        beside.write_bytes(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
-        beside.replace(path)
     except OSError as error:
-        return f"settings are not kept: {error}"
-    return ""
+        raise UsageError(f"cannot make {path.parent}: {error.strerror}") from None
+    write_whole(str(path), msgspec.json.format(msgspec.json.encode(settings)).decode() + "\n")

@@ -160,3 +160,11 @@ def test_a_gpu_is_lost_while_it_is_watched(
         terminal.wait_for("GPU lost")
         terminal.send("q")
         assert terminal.ended() == 0
+
+
+def test_settings_that_cannot_be_kept_are_told_at_the_end(home: dict[str, str]) -> None:
+    with Terminal("tui", "--demo", environment=home | {"XDG_CONFIG_HOME": "/dev/null"}) as terminal:
+        terminal.wait_for("held back")
+        terminal.send("q")
+        assert terminal.ended() == 0
+        assert "settingsarenotkept" in "".join(terminal.text().split())

@@ -1,4 +1,4 @@
-"""Files that a command writes: whole or not at all."""
+"""Files from elsewhere, read as far as one of that kind can go; files of our own, written whole or not at all."""
 
 import os
 import re
@@ -11,6 +11,18 @@ from kmeter.units import quoted
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,4})")
 _STREAMS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def read_bounded(path: Path, most_bytes: int, kind: str) -> bytes:
+    """The bytes of a file; raises UsageError where it cannot be read or is too large for a ``kind``."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(most_bytes + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if len(raw) > most_bytes:
+        raise UsageError(f"{path} is larger than any {kind}")
+    return raw
 
 
 def write_whole(path: str, text: str) -> None:

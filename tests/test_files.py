@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from running import MODULE
 
-from kmeter.cli.files import write_whole
 from kmeter.errors import UsageError
+from kmeter.files import write_whole
 
 
 def test_an_old_file_is_replaced_whole(tmp_path: Path) -> None:
