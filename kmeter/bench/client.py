@@ -44,6 +44,8 @@ class Client:
     timeout_s: float = TIMEOUT_S
     visible_device: str | None = None
     """The UUID of the one card that the process may see; None for all."""
+    is_quiet: bool = False
+    """Whether what the file prints is dropped."""
     command: Sequence[str] = field(default_factory=lambda: MODULE)
     _process: WorkerProcess | None = field(default=None, init=False)
 
@@ -104,12 +106,8 @@ class Client:
             encoded = msgspec.json.encode(request)
         except UnicodeEncodeError:
             raise UsageError("a name that is no UTF-8 cannot be used") from None
-        self._process = WorkerProcess(self.command, encoded, extra)
-        for line in self._process.lines(self.timeout_s):
-            try:
-                yield event_of(line)
-            except msgspec.DecodeError:
-                print(line.decode("utf-8", "replace"), end="", file=sys.stderr)
+        self._process = WorkerProcess(self.command, encoded, extra, is_quiet=self.is_quiet)
+        yield from self._process.events(self.timeout_s, event_of)
 
     def _no_beginning(self) -> UsageError:
         assert self._process is not None

@@ -26,6 +26,8 @@ class Client:
 
     device: str
     options: Options
+    is_quiet: bool = False
+    """Whether what a library prints is dropped."""
     command: Sequence[str] = field(default_factory=lambda: MODULE)
     silence_s: float = SILENCE_S
     peak_bytes: int = 0
@@ -75,12 +77,9 @@ class Client:
     def _served(self, names: list[str]) -> Iterator[Event]:
         self.stop()
         request = {"device": self.device, "names": names, "options": self.options}
-        self._process = WorkerProcess(self.command, msgspec.json.encode(request))
-        for line in self._process.lines(self.silence_s):
-            try:
-                yield event_of(line)
-            except msgspec.DecodeError:
-                print(line.decode("utf-8", "replace"), end="", file=sys.stderr)
+        encoded = msgspec.json.encode(request)
+        self._process = WorkerProcess(self.command, encoded, is_quiet=self.is_quiet)
+        yield from self._process.events(self.silence_s, event_of)
 
     def _how_it_ended(self) -> str:
         assert self._process is not None

@@ -4,13 +4,18 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
-from typing import IO
+from typing import IO, TypeVar
+
+import msgspec
 
 from kmeter.errors import ExitCode, KmeterError
+
+Event = TypeVar("Event")
 
 _GRACE_S = 2.0
 """How long a process may take to end when it is asked to."""
@@ -28,16 +33,24 @@ class WorkerProcess:
     """One process in a session of its own, so that Ctrl-C in the terminal reaches only its parent."""
 
     def __init__(
-        self, command: Sequence[str], request: bytes, extra: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        request: bytes,
+        extra: Mapping[str, str] | None = None,
+        *,
+        is_quiet: bool = False,
     ) -> None:
         """Start ``command`` and give it ``request`` on stdin, whole.
 
-        ``extra`` stands in its environment beside what this process has.
+        ``extra`` stands in its environment beside what this process has. What a quiet one prints is
+        dropped: the terminal is somebody else's screen.
         """
+        self._is_quiet = is_quiet
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if is_quiet else None,
             start_new_session=True,
             env=os.environ | (extra or {}),
         )
@@ -68,6 +81,15 @@ class WorkerProcess:
                 self._process.wait()
                 return
             yield line
+
+    def events(self, silence_s: float, event_of: Callable[[bytes], Event]) -> Iterator[Event]:
+        """Its lines as events; what is none, a library's own words, goes to stderr."""
+        for line in self.lines(silence_s):
+            try:
+                yield event_of(line)
+            except msgspec.DecodeError:
+                if not self._is_quiet:
+                    print(line.decode("utf-8", "replace"), end="", file=sys.stderr)
 
     def how_it_ended(self) -> str:
         """``signal 11``, ``exit code 3`` or ``no word for 120 s``; a silent one is ended here."""

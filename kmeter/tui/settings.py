@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from kmeter.errors import UsageError
 from kmeter.files import read_bounded, write_whole
@@ -10,6 +11,7 @@ from kmeter.model.live import LEAST_INTERVAL_S
 
 LARGEST_BYTES = 1 << 16
 MOST_INTERVAL_S = 3600.0
+"""A longer one, given once, is remembered as this."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
@@ -46,4 +48,5 @@ def save(path: Path, settings: Settings) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make {path.parent}: {error.strerror}") from None
-    write_whole(str(path), msgspec.json.format(msgspec.json.encode(settings)).decode() + "\n")
+    kept = replace(settings, interval_s=min(settings.interval_s, MOST_INTERVAL_S))
+    write_whole(str(path), msgspec.json.format(msgspec.json.encode(kept)).decode() + "\n")

@@ -226,9 +226,10 @@ def test_a_benchmark_runs_and_can_be_stopped(tmp_path: Path) -> None:
     at_work(act, pane="bench", size=(100, 30))
 
 
-def test_a_file_that_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["none.py", "x" * 400, "~nobody-of-that-name/x", "a\0b"])
+def test_a_file_that_is_none(name: str) -> None:
     async def act(app: KmeterApp, pilot: P) -> None:
-        app.query_one("#file", Input).value = str(tmp_path / "none.py")
+        app.query_one("#file", Input).value = name
         await pressed(pilot, "enter")
         assert "there is no file" in text_of(app)
 
@@ -248,6 +249,14 @@ def test_theme_and_pane_are_remembered(tmp_path: Path) -> None:
     found, trouble = settings.load(path)
     assert not trouble
     assert (found.theme, found.pane) == (THEMES[1].name, "roofline")
+
+
+def test_a_long_interval_leaves_settings_that_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "tui.json"
+    settings.save(path, settings.Settings(theme="kmeter-light", interval_s=7200.0))
+    found, trouble = settings.load(path)
+    assert not trouble
+    assert (found.theme, found.interval_s) == ("kmeter-light", settings.MOST_INTERVAL_S)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"theme": 3}', '{"interval_s": -1}', "[" * 9999])

@@ -168,3 +168,23 @@ def test_settings_that_cannot_be_kept_are_told_at_the_end(home: dict[str, str]) 
         terminal.send("q")
         assert terminal.ended() == 0
         assert "settingsarenotkept" in "".join(terminal.text().split())
+
+
+def test_what_a_file_prints_stays_off_the_screen(home: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "loud.py"
+    file.write_text(
+        "import os, sys, kmeter\n"
+        "print('LOUD WORDS')\n"
+        "os.write(1, b'RAW\\x1b[2J\\xff\\n')\n"
+        "print('COMPLAINT', file=sys.stderr)\n"
+        "@kmeter.benchmark(args=lambda: ())\n"
+        "def quiet(): print('AND MORE')\n"
+    )
+    with Terminal("tui", "--demo", "--pane", "bench", environment=home) as terminal:
+        terminal.wait_for("name a file")
+        terminal.send(f"{file}\r")
+        terminal.wait_for("1 of 1 rows")
+        terminal.send("q")
+        assert terminal.ended() == 0
+        for words in (b"LOUD WORDS", b"RAW", b"COMPLAINT", b"AND MORE"):
+            assert words not in terminal.raw

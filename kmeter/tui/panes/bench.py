@@ -21,7 +21,7 @@ from kmeter.model.history import History
 from kmeter.model.score import point_of
 from kmeter.tui.drawing import View
 from kmeter.tui.panes._work import WorkPane
-from kmeter.units import si
+from kmeter.units import quoted, si
 from kmeter.views.bench import BenchView
 from kmeter.views.distribution import Distribution
 
@@ -75,10 +75,8 @@ class Bench(WorkPane):
         file = self.query_one(Input).value.strip()
         if not file:
             raise UsageError("name a file first")
-        if not Path(file).expanduser().is_file():
-            raise UsageError(f"there is no file {file}")
         self._collector = Collector()
-        return Client(str(Path(file).expanduser()))
+        return Client(str(_existing(file)), is_quiet=True)
 
     def events_of(self, client: Any) -> Iterator[Event]:
         found: Iterator[Event] = client.events()
@@ -129,3 +127,14 @@ class Bench(WorkPane):
             )
         else:
             self.tell(reason or "nothing was run", is_trouble=True)
+
+
+def _existing(text: str) -> Path:
+    """The file that is named; raises UsageError for what is none, or can be none."""
+    try:
+        path = Path(text).expanduser()
+        if path.is_file():
+            return path
+    except (OSError, RuntimeError, ValueError):  # a name too long, ~nobody, a NUL
+        pass
+    raise UsageError(f"there is no file {quoted(text)}")

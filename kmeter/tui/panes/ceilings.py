@@ -53,9 +53,9 @@ class Ceilings(WorkPane):
     def client(self) -> Client:
         card = self._card
         if card is None or card.device.source is not Source.DRIVER:
-            raise NoGpuError("ceilings are measured on a card of this machine", self._reason)
+            raise NoGpuError("ceilings are measured on a card of this machine")
         self._collector = Collector()
-        return Client(card.uuid or str(card.ordinal or 0), Options(quick=True))
+        return Client(card.uuid or str(card.ordinal or 0), Options(quick=True), is_quiet=True)
 
     def events_of(self, client: Any) -> Iterator[Event]:
         from kmeter.measure.catalogue import names_of
