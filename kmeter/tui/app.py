@@ -98,6 +98,9 @@ class KmeterApp(App[None]):
         for theme in THEMES:
             self.register_theme(theme)
         self._choose_filters()
+        self._status_view = View("kmeter", id="status")
+        self._tabs = TabbedContent(initial=self._first_pane())
+        self._panes = {name: _pane(name) for name in PANES}
 
     def _choose_filters(self) -> None:
         """Textual turns NO_COLOR into grey; here it means no colour codes at all."""
@@ -110,11 +113,11 @@ class KmeterApp(App[None]):
     # ---- what is on the screen ------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        yield View("kmeter", id="status")
-        with TabbedContent(initial=self._first_pane()):
+        yield self._status_view
+        with self._tabs:
             for name in PANES:
                 with QuietTab(tab_name(name), id=name):
-                    yield _pane(name)
+                    yield self._panes[name]
         yield Footer()
 
     def _first_pane(self) -> str:
@@ -140,11 +143,10 @@ class KmeterApp(App[None]):
 
     def panes(self) -> list[Pane]:
         """Every pane, shown or not."""
-        return list(self.query(Pane))
+        return list(self._panes.values())
 
     def _shown_pane(self) -> Pane | None:
-        tabs = self.query_one(TabbedContent)
-        return next((pane for pane in self.panes() if pane.id == f"pane-{tabs.active}"), None)
+        return self._panes.get(self._tabs.active)
 
     # ---- readings -------------------------------------------------------------------------
 
@@ -199,14 +201,14 @@ class KmeterApp(App[None]):
         self._show_status()
 
     def on_tabbed_content_tab_activated(self) -> None:
-        name_tabs(self.query_one(TabbedContent), self.size.width)
+        name_tabs(self._tabs, self.size.width)
         self._show_history()
         pane = self._shown_pane()
         if pane is not None:
             pane.take_focus()
 
     def on_resize(self) -> None:
-        name_tabs(self.query_one(TabbedContent), self.size.width)
+        name_tabs(self._tabs, self.size.width)
         self.call_after_refresh(self._show_history)
 
     # ---- which GPU ------------------------------------------------------------------------
@@ -233,7 +235,7 @@ class KmeterApp(App[None]):
     # ---- keys -----------------------------------------------------------------------------
 
     def action_pane(self, name: str) -> None:
-        self.query_one(TabbedContent).active = name
+        self._tabs.active = name
 
     def action_other_gpu(self, step: int) -> None:
         moment = self.history.last
@@ -308,7 +310,7 @@ class KmeterApp(App[None]):
         path = self.start_with.settings_file
         if path is not None:
             self._settings.theme = self.theme
-            self._settings.pane = self.query_one(TabbedContent).active or "live"
+            self._settings.pane = self._tabs.active or "live"
             try:
                 settings.save(path, self._settings)
             except KmeterError as error:
@@ -322,8 +324,8 @@ class KmeterApp(App[None]):
         return late > max(_STALE_S, _STALE_INTERVALS * self._settings.interval_s)
 
     def _show_status(self) -> None:
-        if self.is_running and self.query("#status"):
-            self.query_one("#status", View).draw(self._status())
+        if self._status_view.is_mounted:
+            self._status_view.draw(self._status())
 
     def _status(self) -> Text:
         player, start, moment = self.player, self.start_with, self.history.last
