@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kmeter.bench.dlpack import dlpack_view
 from kmeter.errors import KmeterError
 from kmeter.measure.cuda_context import CudaContext
+from kmeter.measure.host_memory import host_memory
 
 KNOWN_ROOTS = frozenset(
     {"torch", "cupy", "numpy", "numba", "warp", "cuda", "jax", "jaxlib", "builtins"}
@@ -247,7 +248,7 @@ def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
         if view.on_gpu:
             raise UnreadableError("an array that runs backwards in memory cannot be read")
         return numpy.array(view.owner)
-    raw = numpy.empty(view.span_bytes, numpy.uint8)
+    raw = _bytes_for(view, context)
     if view.span_bytes:
         target = raw.ctypes.data_as(ctypes.c_void_p)
         if not view.on_gpu:
@@ -260,6 +261,13 @@ def _read(view: View, context: CudaContext | None) -> NDArray[Any]:
     if isinstance(view.owner, numpy.ndarray):  # it may hold numbers in the other order of bytes
         kind = kind.newbyteorder(view.owner.dtype.byteorder)
     return numpy.ndarray(view.shape, kind, raw.data if view.span_bytes else b"", 0, view.strides)
+
+
+def _bytes_for(view: View, context: CudaContext | None) -> NDArray[numpy.uint8]:
+    """Host memory that the array's span fits into."""
+    if view.on_gpu and context is not None:
+        return host_memory(context).array(view.span_bytes)
+    return numpy.empty(view.span_bytes, numpy.uint8)
 
 
 def _storage(view: View) -> str:

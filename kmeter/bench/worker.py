@@ -4,11 +4,14 @@ It is a process of its own because the file may crash, hang or exit, and because
 kernel ends every later one of the process.
 """
 
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -66,7 +69,11 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
     rivals = _rivals(request.against)
     if rivals and not any(case.label in rivals for case in cases):
         raise UsageError(f"{request.file} and {request.against} have no benchmark in common")
-    bench = Workbench(None, "no card was looked for") if request.only_list else opened(FIRST)
+    if request.only_list:
+        bench = Workbench(None, "no card was looked for")
+    else:
+        with _imported_meanwhile("cupti"):
+            bench = opened(FIRST)
     environment = environment_of(bench, path)
     frameworks.spare_what_is_loaded()
     emit(Loaded(environment, [info_of(case) for case in cases]))
@@ -87,6 +94,20 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
         first = False
     emit(Ended(replace(environment, packages=dict(frameworks.versions()))))
     return ExitCode.OK
+
+
+@contextlib.contextmanager
+def _imported_meanwhile(package: str) -> Iterator[None]:
+    """Import it in a thread, while the driver is waited for; whoever needs it imports it as ever."""
+
+    def work() -> None:
+        with contextlib.suppress(Exception):  # told where it is needed
+            import_module(package)
+
+    thread = threading.Thread(target=work, name=f"import {package}")
+    thread.start()
+    yield
+    thread.join()
 
 
 def _leave_at_once() -> NoReturn:
