@@ -74,6 +74,9 @@ class Client:
                     told = progress.take(event, self._arrived_s)
                     if told is not None:
                         yield told
+                    if progress.ended is not None:
+                        self._finish()
+                        break
                 if progress.cases is None:
                     raise self._no_beginning()
                 if progress.current:
@@ -125,6 +128,12 @@ class Client:
         elif code is not None and code < 0:
             reason = f"its process ended: {_signal_in_words(-code)}"
         return Row(case.name, case.parameters, outcome, reason, tags=case.tags)
+
+    def _finish(self) -> None:
+        """The process has no more to say: what it still does is its own affair."""
+        if self._process is not None:
+            self._process.finish(self.timeout_s)
+            self._process = None
 
     def stop(self) -> None:
         """End the process, if one runs, and what it started."""

@@ -81,7 +81,10 @@ def gpu_clockwork(
     engines: list[Engine] = []
     note = ""
     if timer in {"auto", "events"}:
-        engines.append(EventEngine(context, kernels, flush, stream))
+        known_s = bench.event_overheads_s.get(flush.achieved)
+        events = EventEngine(context, kernels, flush, stream, known_s)
+        bench.event_overheads_s[flush.achieved] = events.overhead_s
+        engines.append(events)
     if timer in {"auto", "cupti"}:
         found, note = _cupti(context, kernels, flush, stream, is_asked_for=timer == "cupti")
         engines += [found] if found is not None else []

@@ -17,6 +17,7 @@ from kmeter.bench.argument_sets import (
     poison_at,
     same_bytes,
     same_values,
+    seen_same_on_device,
     views_of,
 )
 from kmeter.bench.arrays import flattened, values_of
@@ -170,7 +171,10 @@ class Judge:
             found, what = self._outputs(given, wanted), "writes"
         if len(found) != len(wanted.values):
             return f"it {what} {len(found)} arrays, the reference gives {len(wanted.values)}"
-        for item, right in zip(found, wanted.values, strict=True):
+        for item, right, copy in zip(found, wanted.values, wanted.copies, strict=True):
+            # What equals the reference's to the bit is right, once the tolerance has been judged.
+            if self.runs > 1 and seen_same_on_device(item, copy, self._context()):
+                continue
             reason = self._compared_one(values_of(item, self._context()), right, wanted)
             if reason:
                 return reason

@@ -13,6 +13,8 @@ from kmeter.bench.compare import Values
 
 GOLDEN_FLOATS = ("float16", "float32", "bfloat16")
 """Types whose reference can be run in fp64."""
+_MOST_COPIED_BYTES = 2**28
+"""Of an array that the GPU itself compares: the copy takes memory that a kernel may want."""
 
 
 class Wanted(NamedTuple):
@@ -26,6 +28,8 @@ class Wanted(NamedTuple):
     """The arguments that it wrote to."""
     returned: tuple[Any, ...] = ()
     """The arrays that it returned, where they lie."""
+    copies: tuple[Any, ...] = ()
+    """The values once more on the GPU; None for one that is too large for that, or not there."""
 
     @property
     def was_written(self) -> bool:
@@ -50,7 +54,8 @@ class Reference:
         places = tuple(index for index, _ in written)
         items = returned or [item for _, item in written]
         values = [values_of(item, self._context()) for item in items]
-        return Wanted(values, original, places, tuple(returned))
+        copies = tuple(_copy_on_gpu(item) for item in items)
+        return Wanted(values, original, places, tuple(returned), copies)
 
     def _called(self, arguments: Arguments) -> list[Any]:
         reference = self._case.benchmark.ref
@@ -88,6 +93,12 @@ class Reference:
         except Exception:  # many references take no fp64: then there is no golden run
             return None
         return values if dtype == "float64" else None
+
+
+def _copy_on_gpu(item: Any) -> Any | None:
+    view = arrays.view_of(item)
+    is_fit = view is not None and view.on_gpu and view.span_bytes <= _MOST_COPIED_BYTES
+    return cloned(item) if is_fit else None
 
 
 def _widened(value: Any) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from kmeter.errors import KmeterError, NoGpuError
 from kmeter.measure.cuda_context import CudaContext, CudaError
 from kmeter.measure.engines.kernels import EngineKernels, engine_kernels
-from kmeter.model.benchmark import Roofs
+from kmeter.model.benchmark import CacheState, Roofs
 from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import DRAM_CEILINGS, CeilingRun, best, ceilings_of_unit
 from kmeter.model.peaks import peaks
@@ -22,6 +22,8 @@ class Workbench:
     ordinal: int = 0
     """In this process."""
     ceilings: CeilingRun | None = None
+    event_overheads_s: dict[CacheState, float] = field(default_factory=dict)
+    """An event pair's own cost after each kind of flush, as far as it was measured."""
     _context: CudaContext | None = field(default=None, init=False)
 
     @property

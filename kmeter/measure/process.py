@@ -114,6 +114,18 @@ class WorkerProcess:
         """None while it runs, below 0 for the signal that ended it."""
         return self._process.poll()
 
+    def finish(self, grace_s: float) -> None:
+        """Let it end by itself while this process goes on: it has said its last word.
+
+        What has not ended after the grace is ended, and this process does not exit before.
+        """
+        threading.Thread(target=self._outlast, args=(grace_s,), name="worker's end").start()
+
+    def _outlast(self, grace_s: float) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace_s)
+        self.stop()
+
     def stop(self) -> None:
         """End it and what it started; its memory on the GPU is freed with it."""
         if self._process.poll() is None:
