@@ -1,0 +1,132 @@
+"""Every kernel in a file, whatever holds it: an image, fat binaries, PTX, a library, an archive, a text."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from kmeter.errors import UsageError
+from kmeter.files import read_bounded
+from kmeter.kernels.cubin import kernels_of_cubin
+from kmeter.kernels.elf_image import MAGIC as ELF_MAGIC
+from kmeter.kernels.elf_image import BrokenFileError, ElfImage
+from kmeter.kernels.fatbin import ELF, LTO, PTX, entries_of, find_magic
+from kmeter.kernels.fatbin import MAGIC as FATBIN_MAGIC
+from kmeter.kernels.host_file import ARCHIVE, members_of, parts_of_elf
+from kmeter.kernels.ptx import is_ptx, kernels_of_ptx
+from kmeter.model.compiled_kernel import CompiledKernel
+
+_MOST_BYTES = 2**33
+_ALIGNMENT = 8
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    kernels: list[CompiledKernel]
+    remarks: list[str]
+    """What it holds beside them: PTX alone, an intermediate language, an image that is broken."""
+
+
+def contents_of(path: Path, architecture: str | None = None) -> Contents:
+    """The kernels of a file; ``architecture`` is for a text that does not say it.
+
+    Raises UsageError, naming the file, where it cannot be read or is of no known kind.
+    """
+    try:
+        raw = read_bounded(path, _MOST_BYTES, "file of kernels")
+        return contents_of_bytes(raw, architecture)
+    except BrokenFileError as error:
+        raise UsageError(f"{path} is broken: {error.message}", error.hint) from None
+    except UsageError as error:
+        if str(path) in error.message:
+            raise
+        raise UsageError(f"{path}: {error.message}", error.hint) from None
+
+
+def contents_of_bytes(raw: bytes, architecture: str | None = None) -> Contents:
+    """The same of bytes."""
+    view = memoryview(raw)
+    if raw.startswith((ELF_MAGIC, ARCHIVE, FATBIN_MAGIC)):
+        collected = _Collected()
+        collected.take(view)
+        return collected.contents()
+    if find_magic(view, 0) >= 0:  # a library of another system
+        collected = _Collected()
+        collected.take_fatbins(view, "")
+        return collected.contents()
+    return contents_of_text(raw, architecture)
+
+
+def contents_of_text(raw: bytes, architecture: str | None = None) -> Contents:
+    """The kernels that PTX, ``ptxas -v`` or ``cuobjdump --dump-resource-usage`` tell of.
+
+    Raises UsageError where it is none of them.
+    """
+    from kmeter.kernels.ptxas_log import kernels_of_log
+    from kmeter.kernels.resource_usage import is_usage, kernels_of_usage
+
+    text = raw.decode("utf-8-sig", "replace")
+    if is_ptx(text):
+        return Contents(kernels_of_ptx(text), [])
+    kernels = kernels_of_usage(text, architecture) if is_usage(text) else kernels_of_log(text)
+    if not kernels:
+        raise UsageError(
+            "no kernel in it", "Known are cubins, fat binaries, host files, PTX and ptxas -v's words"
+        )
+    return Contents(kernels, [])
+
+
+class _Collected:
+    """What was found so far."""
+
+    def __init__(self) -> None:
+        self.kernels: list[CompiledKernel] = []
+        self._remarks: dict[str, int] = {}
+        self._ptx: set[str] = set()
+
+    def contents(self) -> Contents:
+        """All of it; raises UsageError where there is nothing."""
+        if self._ptx and not self.kernels:
+            names = ", ".join(sorted(self._ptx))
+            self._remark(f"PTX alone ({names}): it has no registers until the driver compiles it")
+        if not self.kernels and not self._remarks:
+            raise UsageError("it holds no kernel for a GPU")
+        remarks = [
+            text if often == 1 else f"{text} ({often} times)" for text, often in self._remarks.items()
+        ]
+        return Contents(self.kernels, remarks)
+
+    def _remark(self, text: str) -> None:
+        self._remarks[text] = self._remarks.get(text, 0) + 1
+
+    def take(self, data: memoryview, name: str = "") -> None:
+        """An image, a host file, an archive or fat binaries."""
+        if data[:8] == ARCHIVE:
+            for member in members_of(data):
+                self.take(member.data, member.name)
+        elif data[:4] != ELF_MAGIC:
+            self.take_fatbins(data, name)
+        elif ElfImage(data).is_cuda:
+            self._take_images(data, "", name)
+        else:
+            for part in parts_of_elf(data, name):
+                self.take_fatbins(part.data, part.name)
+
+    def take_fatbins(self, data: memoryview, name: str) -> None:
+        """Every entry of every fat binary in the bytes."""
+        for entry in entries_of(data):
+            if entry.kind == PTX:
+                self._ptx.add(entry.architecture)
+            elif entry.kind == LTO:
+                self._remark(f"code for linking alone ({entry.architecture}): it is not compiled yet")
+            elif entry.kind == ELF:
+                self._take_images(memoryview(entry.data()), entry.suffix, name)
+
+    def _take_images(self, data: memoryview, suffix: str, name: str) -> None:
+        """One image, or several of them one after another."""
+        while data[:4] == ELF_MAGIC:
+            found = kernels_of_cubin(data, suffix)
+            self.kernels += [kernel._replace(source=name) for kernel in found] if name else found
+            data = data[-(-ElfImage(data).end // _ALIGNMENT) * _ALIGNMENT :]
+
+
+__all__ = ["BrokenFileError", "Contents", "contents_of", "contents_of_bytes", "contents_of_text"]

@@ -1,0 +1,175 @@
+"""Kernels of a linked or relocatable image for one architecture, as NVIDIA's assembler leaves it.
+
+What stands where follows from images of CUDA 11.8, 12, 13.0 and 13.5 beside what ``ptxas -v`` and
+``cuobjdump`` say of them. Nothing of it is documented by NVIDIA.
+"""
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kmeter.kernels.elf_image import RELOCATABLE, BrokenFileError, ElfImage, Section
+from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
+
+_TEXT, _SHARED, _INFO, _PARAMETERS = ".text.", ".nv.shared.", ".nv.info", ".nv.constant0."
+_RESERVED_BYTES, _RESERVING = 1024, 90
+"""From 9.0 on a linked section of shared memory begins with what the driver keeps for itself."""
+_NEW_ABI = 8
+"""EI_ABIVERSION from CUDA 13 on: the architecture has moved within ``e_flags``."""
+_ACCELERATED = 0x800
+"""Of ``e_flags`` before CUDA 13: the architecture's name ends in a."""
+_COMMAND = re.compile(rb"-arch[= ]sm_(\d{2,3})([af]?)\b")
+_UNKNOWN_SIZE = 0xFFFFFFFF
+_MOST_REGISTERS = 255
+
+# Attributes of .nv.info: a format, a kind, and a value or the size of a payload.
+_BYTE, _PAYLOAD = 2, 4
+_MAX_THREADS, _REQUIRED_BLOCK, _FRAME, _STACK = 0x05, 0x10, 0x11, 0x12
+_REGISTERS, _CLUSTER, _MAX_CLUSTER_RANK, _BARRIERS = 0x2F, 0x3D, 0x3F, 0x4C
+
+Attribute = tuple[int, ...]
+
+
+class _Totals(NamedTuple):
+    """What .nv.info says of every function, by its name."""
+
+    registers: Mapping[str, int]
+    frame: Mapping[str, int]
+    stack: Mapping[str, int]
+    """At least: calls through pointers are not in it, so that 0 says nothing."""
+
+
+def kernels_of_cubin(data: bytes | memoryview, suffix: str = "") -> list[CompiledKernel]:
+    """Its kernels in the order of their code; device functions are none.
+
+    ``suffix`` is ``a`` or ``f`` where the container says so. Raises BrokenFileError.
+    """
+    image = ElfImage(data)
+    if not image.is_cuda:
+        raise BrokenFileError("it is an ELF image, and for no GPU")
+    sections = {section.name: section for section in image.sections}
+    totals, name = _totals(image, sections), _architecture(image, sections, suffix)
+    return [
+        _kernel(image, sections, totals, name, text)
+        for text in image.sections
+        if text.name.startswith(_TEXT) and _is_kernel(image, sections, text.name[len(_TEXT) :])
+    ]
+
+
+def _is_kernel(image: ElfImage, sections: Mapping[str, Section], name: str) -> bool:
+    """By its symbol; by its parameters where there are no symbols."""
+    if image.symbols:
+        return name in image.kernel_names
+    return _PARAMETERS + name in sections
+
+
+# ---- the architecture -----------------------------------------------------------------------
+
+
+def _architecture(image: ElfImage, sections: Mapping[str, Section], suffix: str) -> str:
+    """``sm_90a``. The letter stands in the header, in a list of properties or in the assembler's command."""
+    is_new = image.abi_version >= _NEW_ABI
+    number = image.flags >> 8 & 0xFF if is_new else image.flags & 0xFF
+    if not is_new and image.flags & _ACCELERATED:
+        suffix = suffix or "a"
+    return f"sm_{number}{suffix or _suffix(image, sections, number)}"
+
+
+def _suffix(image: ElfImage, sections: Mapping[str, Section], number: int) -> str:
+    note = sections.get(".note.nv.tkinfo")
+    said = _COMMAND.search(image.data_of(note)) if note else None
+    if said and int(said[1]) == number:
+        return said[2].decode()
+    properties = sections.get(".nv.compat")
+    is_accelerated = properties and image.data_of(properties)[:3] == b"\x02\x09\x01"
+    return "a" if is_accelerated else ""
+
+
+# ---- one kernel -----------------------------------------------------------------------------
+
+
+def _kernel(
+    image: ElfImage, sections: Mapping[str, Section], totals: _Totals, architecture: str, text: Section
+) -> CompiledKernel:
+    name = text.name[len(_TEXT) :]
+    own = sections.get(f"{_INFO}.{name}")
+    said = dict(_attributes(image.data_of(own))) if own else {}
+    rank = said.get(_MAX_CLUSTER_RANK)
+    threads = _dimensions(said.get(_MAX_THREADS))
+    return CompiledKernel(
+        name=name,
+        architecture=architecture,
+        registers_per_thread=_registers(image, totals, name, text),
+        static_shared_bytes=_shared_bytes(image, sections, name, architecture),
+        barriers=_barriers(image, said, text),
+        stack_bytes=_stack_bytes(totals, name),
+        cumulative_stack_bytes=totals.stack.get(name) or None,
+        max_threads_per_block=threads[0] * threads[1] * threads[2] if threads else None,
+        required_block=_dimensions(said.get(_REQUIRED_BLOCK)),
+        cluster=_dimensions(said.get(_CLUSTER)),
+        max_cluster_rank=rank[0] if rank else None,
+        said_by="cubin",
+        note="not linked yet: linking may change it" if image.kind == RELOCATABLE else "",
+    )  # fmt: skip
+
+
+def _registers(image: ElfImage, totals: _Totals, name: str, text: Section) -> int | None:
+    """Of the list of all functions; before 9.0 the code's section says it, too."""
+    found = totals.registers.get(name, text.info >> 24 or None)
+    return found if found is not None and found <= _MOST_REGISTERS else None
+
+
+def _stack_bytes(totals: _Totals, name: str) -> int | None:
+    """A kernel's frame; in a linked image with what it calls, as nvlink counts it."""
+    return max((sizes[name] for sizes in totals[1:] if name in sizes), default=None)
+
+
+def _barriers(image: ElfImage, said: Mapping[int, Attribute], text: Section) -> int:
+    """Of the kernel's own list from CUDA 13 on; before, of the flags of its code's section."""
+    if image.abi_version >= _NEW_ABI:
+        return said.get(_BARRIERS, (0,))[0]
+    return text.flags >> 20 & 0x7F
+
+
+def _shared_bytes(
+    image: ElfImage, sections: Mapping[str, Section], name: str, architecture: str
+) -> int:
+    section = sections.get(_SHARED + name)
+    if section is None:
+        return 0
+    number = int(architecture.removeprefix("sm_").rstrip("af"))
+    is_reserved = number >= _RESERVING and image.kind != RELOCATABLE
+    return max(0, section.size - _RESERVED_BYTES) if is_reserved else section.size
+
+
+def _dimensions(value: Attribute | None) -> Dimensions | None:
+    return (value[0], value[1], value[2]) if value is not None and len(value) == 3 else None
+
+
+# ---- attributes -----------------------------------------------------------------------------
+
+
+def _totals(image: ElfImage, sections: Mapping[str, Section]) -> _Totals:
+    info = sections.get(_INFO)
+    found: dict[int, dict[str, int]] = {_REGISTERS: {}, _FRAME: {}, _STACK: {}}
+    for kind, value in _attributes(image.data_of(info)) if info else ():
+        is_known = kind in found and len(value) == 2 and value[1] != _UNKNOWN_SIZE
+        if is_known and value[0] < len(image.symbols):
+            found[kind][image.symbols[value[0]].name] = value[1]
+    return _Totals(found[_REGISTERS], found[_FRAME], found[_STACK])
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, Attribute]]:
+    """Kind and words of each; raises BrokenFileError where a payload does not fit."""
+    at = 0
+    while at + 4 <= len(data):
+        form, kind, value = struct.unpack_from("<BBH", data, at)
+        at += 4
+        if form != _PAYLOAD:
+            yield kind, (value & 0xFF if form == _BYTE else value,)
+            continue
+        if at + value > len(data):
+            raise BrokenFileError("a list of a kernel's attributes is cut off")
+        yield kind, struct.unpack_from(f"<{value // 4}I", data, at)
+        at += value

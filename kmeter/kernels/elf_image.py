@@ -1,0 +1,176 @@
+"""The ELF image that a GPU's driver loads: its sections and symbols, each within the bounds of the file.
+
+Read with ``struct``: a library holds thousands of images, of hundreds of sections each.
+"""
+
+import struct
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from kmeter.errors import UsageError
+
+MAGIC = b"\x7fELF"
+CUDA_MACHINE = 190
+"""EM_CUDA."""
+RELOCATABLE = 1
+"""ET_REL: not linked yet."""
+_NOTHING_IN_FILE = 8
+"""SHT_NOBITS: the section has a size and no bytes."""
+_ELSEWHERE = 0xFFFF
+"""SHN_XINDEX: the number stands in the first section's header."""
+_ENTRY = 0x10
+"""STO_CUDA_ENTRY in a symbol's ``st_other``: the function is a kernel."""
+_FUNCTION = 2
+"""STT_FUNC."""
+
+
+class BrokenFileError(UsageError):
+    """A file that is cut off, or whose numbers contradict each other."""
+
+
+class Layout(NamedTuple):
+    """Where a class of ELF keeps what is needed."""
+
+    header: struct.Struct
+    """From ``e_type`` on: type, machine, both tables' offsets, flags, their entries' sizes and counts."""
+    section: struct.Struct
+    symbol: struct.Struct
+
+
+_LAYOUTS = {
+    1: Layout(
+        struct.Struct("<HH4x4xIIIHHHHHH"), struct.Struct("<10I"), struct.Struct("<IIIBBH")
+    ),
+    2: Layout(
+        struct.Struct("<HH4x8xQQIHHHHHH"), struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
+    ),
+}
+"""By EI_CLASS: 32 bits and 64."""
+
+
+class Section(NamedTuple):
+    """A section's header, its name read."""
+
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+    info: int
+
+
+class Symbol(NamedTuple):
+    """A symbol: a function, of which some are kernels, or something else."""
+
+    name: str
+    is_function: bool
+    is_kernel: bool
+    section: int
+
+
+class ElfImage:
+    """One image; raises BrokenFileError for what does not fit into its bytes."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._data = memoryview(data)
+        if bytes(self._data[:4]) != MAGIC or len(self._data) < 52:
+            raise BrokenFileError("it is no ELF image")
+        self._layout = _LAYOUTS.get(self._data[4], _LAYOUTS[2])
+        if self._data[4] not in _LAYOUTS or self._data[5] != 1:
+            raise BrokenFileError("it is an ELF image of an unknown class or order of bytes")
+        self.abi_version = self._data[8]
+        (
+            self.kind, self.machine, self._segments_at, self._sections_at, self.flags, _,
+            self._segment_bytes, self._segment_count, self._section_bytes, self._section_count, self._names_index,
+        ) = self._unpacked(self._layout.header, 16)  # fmt: skip
+
+    def _unpacked(self, form: struct.Struct, offset: int) -> tuple[int, ...]:
+        try:
+            return form.unpack_from(self._data, offset)
+        except struct.error:
+            raise BrokenFileError("it is cut off") from None
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether a GPU runs it."""
+        return self.machine == CUDA_MACHINE
+
+    @property
+    def end(self) -> int:
+        """Where the last of its tables and sections ends: its size, as it says itself."""
+        sections = self._sections_at + self._section_bytes * len(self.sections)
+        segments = self._segments_at + self._segment_bytes * self._segment_count
+        inside = (s.offset + s.size for s in self.sections if s.kind != _NOTHING_IN_FILE)
+        return max([sections, segments, *inside])
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """All of them, in their order."""
+        form, count = self._layout.section, self._counted_sections()
+        if not count:
+            return []
+        if self._section_bytes != form.size or self._sections_at + count * form.size > len(self._data):
+            raise BrokenFileError("its table of sections does not fit into it")
+        table = self._data[self._sections_at : self._sections_at + count * form.size]
+        rows = list(form.iter_unpack(table))
+        index = rows[0][6] if self._names_index == _ELSEWHERE else self._names_index
+        if index >= count:
+            raise BrokenFileError("its sections have no names")
+        names = self._slice(rows[index][4], rows[index][5])
+        return [
+            Section(_text_at(names, name), kind, flags, offset, size, link, info)
+            for name, kind, flags, _, offset, size, link, info, _, _ in rows
+        ]
+
+    def _counted_sections(self) -> int:
+        """How many there are: where they are too many for the header, the first one's size says so."""
+        if self._section_count or not self._sections_at:
+            return self._section_count
+        return self._unpacked(self._layout.section, self._sections_at)[5]
+
+    def _slice(self, offset: int, size: int) -> bytes:
+        if offset + size > len(self._data):
+            raise BrokenFileError("it is cut off")
+        return bytes(self._data[offset : offset + size])
+
+    def data_of(self, section: Section) -> bytes:
+        """Its bytes; none where it has none in the file."""
+        return b"" if section.kind == _NOTHING_IN_FILE else self._slice(section.offset, section.size)
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """Of the table of symbols; none where there is none."""
+        table = next((s for s in self.sections if s.name == ".symtab"), None)
+        if table is None:
+            return []
+        if table.link >= len(self.sections):
+            raise BrokenFileError("its symbols have no names")
+        names = self.data_of(self.sections[table.link])
+        return [self._symbol(names, row) for row in self._rows(self.data_of(table))]
+
+    @cached_property
+    def kernel_names(self) -> frozenset[str]:
+        """Of the functions that a launch may name."""
+        return frozenset(symbol.name for symbol in self.symbols if symbol.is_kernel)
+
+    def _rows(self, raw: bytes) -> Iterator[tuple[int, int, int, int]]:
+        """Name, info, other and section of each symbol."""
+        form = self._layout.symbol
+        whole = raw[: len(raw) // form.size * form.size]
+        for row in form.iter_unpack(whole):
+            yield (row[0], *row[3:6]) if form.size == 16 else (row[0], *row[1:4])
+
+    def _symbol(self, names: bytes, row: tuple[int, int, int, int]) -> Symbol:
+        name, info, other, section = row
+        is_function = info & 0xF == _FUNCTION
+        return Symbol(_text_at(names, name), is_function, is_function and bool(other & _ENTRY), section)
+
+
+def _text_at(names: bytes, offset: int) -> str:
+    """A name of a table of names; raises BrokenFileError where it does not end in it."""
+    end = names.find(b"\0", offset)
+    if offset > len(names) or end < 0:
+        raise BrokenFileError("a name in it does not end")
+    return names[offset:end].decode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""PTX: entry points with their bounds and shared memory. Registers are given only when it is compiled."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
+
+_TARGET = re.compile(r"^\s*\.target\s+(sm_\d{2,3}[af]?)", re.MULTILINE)
+_COMMENT = re.compile(r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*")
+_BRACE, _WORD = re.compile(r"[{}]"), re.compile(r"[\w$%]+")
+_ENTRY = re.compile(r"\.entry\s+([A-Za-z_$%][\w$]*)")
+_DIRECTIVE = re.compile(
+    r"\.(maxntid|reqntid|minnctapersm|maxnreg|reqnctapercluster|maxclusterrank)\s+"
+    r"(\d{1,9})(?:\s*,\s*(\d{1,9}))?(?:\s*,\s*(\d{1,9}))?"
+)
+_SHARED = re.compile(
+    r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,9}\])*)"
+)
+NOTE = "PTX has no registers yet: the driver or ptxas gives them"
+
+
+def is_ptx(text: str) -> bool:
+    """Whether a text begins as PTX does."""
+    return ".version" in text[:20000] and _TARGET.search(text[:200000]) is not None
+
+
+def kernels_of_ptx(text: str) -> list[CompiledKernel]:
+    """Every entry point, in order."""
+    text = _COMMENT.sub(" ", text)
+    target = _TARGET.search(text)
+    bodies = [(entry[1], *_body(text, entry.end())) for entry in _ENTRY.finditer(text)]
+    shared = _shared_bytes(_outside(text))
+    return [
+        _kernel(name, head, inside, target[1] if target else None, shared)
+        for name, head, inside in bodies
+    ]
+
+
+def _body(text: str, at: int) -> tuple[str, str]:
+    """What stands before an entry's braces, and what in them."""
+    depth, first = 0, len(text)
+    for brace in _BRACE.finditer(text, at):
+        depth += 1 if brace[0] == "{" else -1
+        first = min(first, brace.start())
+        if depth <= 0:
+            return text[at:first], text[first : brace.end()]
+    return text[at:first], text[first:]
+
+
+def _outside(text: str) -> str:
+    """The text without whatever stands in braces: variables of the whole module."""
+    parts, depth, last = [], 0, 0
+    for brace in _BRACE.finditer(text):
+        if depth == 0:
+            parts.append(text[last : brace.start()])
+        depth = max(0, depth + (1 if brace[0] == "{" else -1))
+        last = brace.end()
+    return "".join([*parts, text[last:] if depth == 0 else ""])
+
+
+def _kernel(
+    name: str, head: str, inside: str, target: str | None, outside: Mapping[str, int]
+) -> CompiledKernel:
+    bounds = dict(_directives(head))
+    threads, blocks = bounds.get("maxntid"), bounds.get("minnctapersm")
+    rank = bounds.get("maxclusterrank")
+    words = set(_WORD.findall(inside)) if outside else set()
+    used = sum(size for variable, size in outside.items() if variable in words)
+    return CompiledKernel(
+        name=name,
+        architecture=target,
+        static_shared_bytes=sum(_shared_bytes(inside).values()) + used,
+        max_threads_per_block=threads[0] * threads[1] * threads[2] if threads else None,
+        required_block=bounds.get("reqntid"),
+        min_blocks_per_sm=blocks[0] if blocks else None,
+        cluster=bounds.get("reqnctapercluster"),
+        max_cluster_rank=rank[0] if rank else None,
+        said_by="PTX",
+        note=NOTE,
+    )
+
+
+def _directives(head: str) -> Iterator[tuple[str, Dimensions]]:
+    for said in _DIRECTIVE.finditer(head):
+        yield said[1], (int(said[2]), int(said[3] or 1), int(said[4] or 1))
+
+
+def _shared_bytes(text: str) -> dict[str, int]:
+    """What each variable in shared memory takes; one without a size is as large as the launch says."""
+    return {said[3]: _size(said[1], said[2], said[4]) for said in _SHARED.finditer(text)}
+
+
+def _size(vector: str | None, bits: str, extents: str) -> int:
+    count = int(vector or 1)
+    for extent in re.findall(r"\[(\d*)\]", extents):
+        count *= int(extent or 0)
+    return int(bits) // 8 * count

@@ -1,0 +1,91 @@
+"""Folders that Triton and torch.inductor keep compiled kernels in: an image, and JSON of how it is launched."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kmeter.errors import UsageError
+from kmeter.files import read_bounded
+from kmeter.kernels.compiled_file import contents_of
+from kmeter.model.compiled_kernel import CompiledKernel
+from kmeter.model.launch import WARP_SIZE
+
+_MOST_JSON_BYTES = 2**22
+_MOST_WARPS = 32
+_MOST_DEPTH = 6
+_MOST_FOLDERS = 200_000
+
+
+def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
+    """Every kernel in a cache, the newest first; raises UsageError where the folder has none.
+
+    A kernel whose files are broken is left out only where its image cannot be read at all.
+    """
+    images = sorted(_images(folder, 0), key=_age)
+    found = [kernel for image in images for kernel in _kernels(image)]
+    if not found:
+        raise UsageError(f"{folder} holds no compiled kernel", "A Triton cache has .cubin files in it")
+    return found
+
+
+def _images(folder: Path, depth: int) -> Iterator[Path]:
+    """Files of images below a folder; links to folders are not followed."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror}") from None
+    for entry in entries[:_MOST_FOLDERS]:
+        if entry.is_dir() and not entry.is_symlink():
+            if depth < _MOST_DEPTH:
+                yield from _images(entry, depth + 1)
+        elif entry.suffix == ".cubin":
+            yield entry
+
+
+def _age(image: Path) -> tuple[float, str]:
+    """The newest first, those of one moment by their names."""
+    try:
+        return -image.stat().st_mtime, str(image)
+    except OSError:
+        return 0.0, str(image)
+
+
+def _kernels(image: Path) -> list[CompiledKernel]:
+    try:
+        kernels = contents_of(image).kernels
+    except UsageError:
+        return []
+    said = _said(image.with_suffix(".json"))
+    return [_launched(kernel, said, image) for kernel in kernels]
+
+
+def _said(path: Path) -> dict[str, Any]:
+    """Triton's own words on a kernel; nothing where they cannot be read."""
+    try:
+        said = msgspec.json.decode(read_bounded(path, _MOST_JSON_BYTES, "kernel's description"))
+    except (UsageError, msgspec.DecodeError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _launched(kernel: CompiledKernel, said: dict[str, Any], image: Path) -> CompiledKernel:
+    """The kernel with the block and the shared memory that Triton launches it with."""
+    warps, shared = _count(said.get("num_warps")), _count(said.get("shared"))
+    block = kernel.required_block
+    if block is None and warps is not None and warps <= _MOST_WARPS:
+        block = (warps * WARP_SIZE, 1, 1)
+    note = "" if shared is not None else "Triton's file on its shared memory cannot be read"
+    return kernel._replace(
+        required_block=block,
+        dynamic_shared_bytes=shared,
+        said_by="Triton",
+        note=kernel.note or note,
+        source=image.parent.name,
+    )
+
+
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+    return value if is_count else None
