@@ -17,9 +17,19 @@ if TYPE_CHECKING:
 
 
 def occupancy(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Compiled kernels instead of numbers: cubin, fatbin, library, object, PTX, "
+            "ptxas -v's words (- is stdin), a Triton cache's folder.",
+            show_default=False,
+        ),
+    ] = None,
     block: Annotated[
-        str, typer.Option("--block", "-b", metavar="N|NxN|NxNxN", help="Threads per block.")
-    ],
+        str | None,
+        typer.Option("--block", "-b", metavar="N|NxN|NxNxN", help="Threads per block."),
+    ] = None,
     regs: Annotated[int, typer.Option("--regs", "-r", help="Registers per thread.")] = 0,
     smem: Annotated[
         str, typer.Option("--smem", metavar="SIZE", help="Static shared memory per block (48KiB).")
@@ -67,10 +77,57 @@ def occupancy(
             "--require", metavar="SHARE", help="Exit 1 where occupancy is below it: 50% or 0.5."
         ),
     ] = None,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="REGEX", help="Of FILE, kernels so called.")
+    ] = None,
+    arch: Annotated[
+        str | None,
+        typer.Option("--arch", metavar="sm_90", help="Of FILE, kernels for it; what a text lacks."),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            "--sort", metavar="KEY", help="Of FILE: occupancy, registers, shared, spills, name."
+        ),
+    ] = None,
+    diff: Annotated[
+        str | None, typer.Option("--diff", metavar="FILE", help="A newer build: what changed.")
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-on",
+            metavar="GATE,…",
+            help="With --diff, exit 1 on lower-occupancy, spills, registers, shared, missing.",
+        ),
+    ] = None,
+    markdown: Annotated[
+        str | None,
+        typer.Option("--markdown", metavar="FILE", help="Write --diff for a pull request."),
+    ] = None,
+    sarif: Annotated[
+        str | None,
+        typer.Option("--sarif", metavar="FILE", help="Write what --fail-on found as SARIF."),
+    ] = None,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
 ) -> None:
-    """Theoretical occupancy of a launch, exact, without a GPU."""
+    """Theoretical occupancy of a launch, or of compiled kernels: exact, without a GPU."""
+    if files:
+        from kmeter.cli._kernel_files import FileQuestion, answer
+
+        _refuse_numbers(regs, smem, barriers, launch_bounds, cluster, grid, gpcs, heatmap)
+        answer(
+            FileQuestion(
+                files, block, dynamic_smem, cc, device, carveout, require, kernel, arch, sort, diff,
+                fail_on, markdown, sarif, as_json, ascii_mode,
+            )
+        )  # fmt: skip
+        return
+    if block is None:
+        raise UsageError("--block or a FILE says what is asked", "kmeter occupancy --help")
+    if any((kernel, arch, sort, diff, fail_on, markdown, sarif)):
+        raise UsageError("--kernel, --arch, --sort and --diff are for a FILE of compiled kernels")
     from kmeter.cli.output import show, show_json
     from kmeter.model.launch_report import launch_report
 
@@ -99,6 +156,20 @@ def occupancy(
 
 
 # ---- what the options mean ------------------------------------------------------------------
+
+
+def _refuse_numbers(
+    regs: int, smem: str, barriers: int, launch_bounds: str | None, cluster: int | None,
+    grid: str | None, gpcs: str | None, heatmap: bool,
+) -> None:  # fmt: skip
+    """What a file says itself, and what is of one launch alone."""
+    told = {
+        "--regs": regs, "--smem": smem != "0", "--barriers": barriers, "--cluster": cluster,
+        "--launch-bounds": launch_bounds, "--grid": grid, "--gpcs": gpcs, "--heatmap": heatmap,
+    }  # fmt: skip
+    given = [option for option, value in told.items() if value]
+    if given:
+        raise UsageError(f"{given[0]} does not go with a FILE, which says what its kernels need")
 
 
 def _open(device: str | None, cc: str | None) -> "Device | None":

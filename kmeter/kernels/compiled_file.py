@@ -70,7 +70,8 @@ def contents_of_text(raw: bytes, architecture: str | None = None) -> Contents:
     kernels = kernels_of_usage(text, architecture) if is_usage(text) else kernels_of_log(text)
     if not kernels:
         raise UsageError(
-            "no kernel in it", "Known are cubins, fat binaries, host files, PTX and ptxas -v's words"
+            "no kernel in it",
+            "Known are cubins, fat binaries, host files, PTX and ptxas -v's words",
         )
     return Contents(kernels, [])
 
@@ -91,7 +92,8 @@ class _Collected:
         if not self.kernels and not self._remarks:
             raise UsageError("it holds no kernel for a GPU")
         remarks = [
-            text if often == 1 else f"{text} ({often} times)" for text, often in self._remarks.items()
+            text if often == 1 else f"{text} ({often} times)"
+            for text, often in self._remarks.items()
         ]
         return Contents(self.kernels, remarks)
 
@@ -117,7 +119,9 @@ class _Collected:
             if entry.kind == PTX:
                 self._ptx.add(entry.architecture)
             elif entry.kind == LTO:
-                self._remark(f"code for linking alone ({entry.architecture}): it is not compiled yet")
+                self._remark(
+                    f"code for linking alone ({entry.architecture}): it is not compiled yet"
+                )
             elif entry.kind == ELF:
                 self._take_images(memoryview(entry.data()), entry.suffix, name)
 

@@ -90,7 +90,11 @@ def _suffix(image: ElfImage, sections: Mapping[str, Section], number: int) -> st
 
 
 def _kernel(
-    image: ElfImage, sections: Mapping[str, Section], totals: _Totals, architecture: str, text: Section
+    image: ElfImage,
+    sections: Mapping[str, Section],
+    totals: _Totals,
+    architecture: str,
+    text: Section,
 ) -> CompiledKernel:
     name = text.name[len(_TEXT) :]
     own = sections.get(f"{_INFO}.{name}")

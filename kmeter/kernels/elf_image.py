@@ -39,9 +39,7 @@ class Layout(NamedTuple):
 
 
 _LAYOUTS = {
-    1: Layout(
-        struct.Struct("<HH4x4xIIIHHHHHH"), struct.Struct("<10I"), struct.Struct("<IIIBBH")
-    ),
+    1: Layout(struct.Struct("<HH4x4xIIIHHHHHH"), struct.Struct("<10I"), struct.Struct("<IIIBBH")),
     2: Layout(
         struct.Struct("<HH4x8xQQIHHHHHH"), struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
     ),
@@ -111,7 +109,9 @@ class ElfImage:
         form, count = self._layout.section, self._counted_sections()
         if not count:
             return []
-        if self._section_bytes != form.size or self._sections_at + count * form.size > len(self._data):
+        if self._section_bytes != form.size or self._sections_at + count * form.size > len(
+            self._data
+        ):
             raise BrokenFileError("its table of sections does not fit into it")
         table = self._data[self._sections_at : self._sections_at + count * form.size]
         rows = list(form.iter_unpack(table))
@@ -137,7 +137,9 @@ class ElfImage:
 
     def data_of(self, section: Section) -> bytes:
         """Its bytes; none where it has none in the file."""
-        return b"" if section.kind == _NOTHING_IN_FILE else self._slice(section.offset, section.size)
+        return (
+            b"" if section.kind == _NOTHING_IN_FILE else self._slice(section.offset, section.size)
+        )
 
     @cached_property
     def symbols(self) -> list[Symbol]:
@@ -165,7 +167,9 @@ class ElfImage:
     def _symbol(self, names: bytes, row: tuple[int, int, int, int]) -> Symbol:
         name, info, other, section = row
         is_function = info & 0xF == _FUNCTION
-        return Symbol(_text_at(names, name), is_function, is_function and bool(other & _ENTRY), section)
+        return Symbol(
+            _text_at(names, name), is_function, is_function and bool(other & _ENTRY), section
+        )
 
 
 def _text_at(names: bytes, offset: int) -> str:

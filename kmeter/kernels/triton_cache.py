@@ -26,7 +26,9 @@ def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
     images = sorted(_images(folder, 0), key=_age)
     found = [kernel for image in images for kernel in _kernels(image)]
     if not found:
-        raise UsageError(f"{folder} holds no compiled kernel", "A Triton cache has .cubin files in it")
+        raise UsageError(
+            f"{folder} holds no compiled kernel", "A Triton cache has .cubin files in it"
+        )
     return found
 
 

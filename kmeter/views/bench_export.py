@@ -16,6 +16,7 @@ from kmeter.views.bench import (
     verdict_text,
     where,
 )
+from kmeter.views.markdown import escaped, markdown_table
 
 _CSV_COLUMNS = (
     "name", "parameters", "status", "reason", "median_s", "interval_low_s", "interval_high_s",
@@ -52,17 +53,17 @@ def _csv_row(row: Row) -> tuple[object, ...]:
 
 def bench_markdown(run: BenchRun, changes: Sequence[RowChange] = (), baseline: str = "") -> str:
     """A table that a pull request shows; with the changes against a baseline where there is one."""
-    lines = [f"**{_escaped(where(run.environment))}**, {run.started_at[:10]}", ""]
-    lines += _table(
+    lines = [f"**{escaped(where(run.environment))}**, {run.started_at[:10]}", ""]
+    lines += markdown_table(
         ("kernel", "median", "±", "GB/s", "TFLOP/s", "% roof", "vs ref", "correct"),
         [_markdown_row(row) for row in run.rows],
     )
     remarks = [line.plain for row in run.rows for line in remarks_of(row)]
     if remarks:
-        lines += ["", *(f"- {_escaped(line)}" for line in remarks)]
+        lines += ["", *(f"- {escaped(line)}" for line in remarks)]
     if changes:
-        lines += ["", f"Against {_escaped(baseline)}:", ""]
-        lines += _table(
+        lines += ["", f"Against {escaped(baseline)}:", ""]
+        lines += markdown_table(
             ("kernel", "before", "now", "ratio", "95 % interval", "verdict"),
             [(*change_figures(item), verdict_text(item)) for item in changes],
         )
@@ -79,16 +80,3 @@ def _markdown_row(row: Row) -> tuple[str, ...]:
         if row.outcome.is_good
         else str(row.outcome),
     )
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    rule = "|".join(["---", *("---:" for _ in headings[1:])])
-    lines = [f"| {' | '.join(headings)} |", f"|{rule}|"]
-    return lines + [f"| {' | '.join(map(_escaped, row))} |" for row in rows]
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown takes as it is."""
-    for sign in "\\`*_{}[]<>|#":
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
