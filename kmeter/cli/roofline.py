@@ -8,6 +8,7 @@ from kmeter.cli.options import DEFAULT_TARGET, Ascii, AsJson, Target
 from kmeter.errors import GateFailedError, UsageError
 
 if TYPE_CHECKING:
+    from kmeter.cli._profiles import Profiles
     from kmeter.model.device import Device
     from kmeter.model.roofline import KernelPoint, Placed, Roofline
 
@@ -33,6 +34,15 @@ def roofline(
             metavar="NAME,flop=,bytes=,time=",
             help="A kernel as measured: flop=2.1GFLOP, bytes=48MiB, time=120us; a bare number "
             "counts FLOP, bytes, seconds. Repeatable.",
+        ),
+    ] = None,
+    ncu: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ncu",
+            metavar="FILE",
+            help="Kernels as Nsight Compute (CSV, .ncu-rep), nvprof, NVBench or kmeter bench "
+            "counted them. Repeatable.",
         ),
     ] = None,
     peak_bw: Annotated[
@@ -66,13 +76,18 @@ def roofline(
     bandwidth = _peak(peak_bw, "B", 1e9, "--peak-bw")
     peak = _peak(peak_tflops, "FLOP", 1e12, "--peak-tflops")
     points = [_intensity(text) for text in ai or ()] + [_point(text) for text in point or ()]
-    units = tuple(units_named(dtype or ["fp32"]))
+    profiles = _profiles(ncu or [])
+    of_profiles = profiles.units if profiles else ()
+    units = tuple(units_named(dtype or list(of_profiles) or ["fp32"]))
     opened, uuid = _open(device, given=bandwidth is not None and peak is not None)
     line = make_roofline(opened, peaks(opened), units, dram_bytes_per_s=bandwidth, flop_per_s=peak)
-    placed = [line.place(point) for point in points]
+    line, measured = _with_ceilings(line, uuid)
+    placed, remarks = [line.place(point) for point in points], list[str]()
+    if profiles is not None:
+        found = profiles.placed(line)
+        placed, remarks = placed + found.placed, found.remarks
     _write_files(line, placed, csv, svg, theme)
-    measured = _measured(line, uuid)
-    _show(line, placed, measured, as_json=as_json, ascii_mode=ascii_mode)
+    _show(line, placed, measured, remarks, as_json=as_json, ascii_mode=ascii_mode)
     above = [item.point.name for item in placed if item.above_roof]
     if strict and above:
         raise GateFailedError(f"above the roof: {', '.join(map(quoted, above))}")
@@ -91,11 +106,21 @@ def _open(target: str | None, *, given: bool) -> tuple["Device", str | None]:
     return card.device, card.uuid
 
 
-def _measured(line: "Roofline", uuid: str | None) -> "Roofline | None":
-    """The roofs by the ceilings that were saved for this very card."""
-    if uuid is None:
+def _profiles(files: list[str]) -> "Profiles | None":
+    if not files:
         return None
-    from kmeter.model.measured_roofline import measured_roofline
+    from kmeter.cli._profiles import read_profiles
+
+    return read_profiles(files)
+
+
+def _with_ceilings(line: "Roofline", uuid: str | None) -> "tuple[Roofline, Roofline | None]":
+    """The roofs, with those of nearer memories, and all by the ceilings saved for this very card."""
+    if uuid is None:
+        return line, None
+    from dataclasses import replace
+
+    from kmeter.model.measured_roofline import levels_of, measured_roofline
     from kmeter.sources._ceilings import saved_ceilings
 
     try:
@@ -104,8 +129,10 @@ def _measured(line: "Roofline", uuid: str | None) -> "Roofline | None":
         from kmeter.cli.output import warn
 
         warn(f"no ceilings: {error}")
-        return None
-    return measured_roofline(line, run) if run else None
+        return line, None
+    if run is None:
+        return line, None
+    return replace(line, levels=levels_of(run)), measured_roofline(line, run)
 
 
 def _given_device() -> "Device":
@@ -141,6 +168,7 @@ def _show(
     line: "Roofline",
     placed: "list[Placed]",
     measured: "Roofline | None",
+    remarks: list[str],
     *,
     as_json: bool,
     ascii_mode: bool,
@@ -150,11 +178,11 @@ def _show(
     if as_json:
         from kmeter.views.roofline_json import roofline_document
 
-        show_json(roofline_document(line, placed, measured))
+        show_json(roofline_document(line, placed, measured, remarks))
     else:
         from kmeter.views.roofline import RooflineView
 
-        show(RooflineView(line, placed, measured), ascii_mode=ascii_mode)
+        show(RooflineView(line, placed, measured, tuple(remarks)), ascii_mode=ascii_mode)
 
 
 # ---- what the options mean ------------------------------------------------------------------

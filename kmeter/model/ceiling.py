@@ -165,6 +165,10 @@ DRAM_CEILINGS = tuple(
 )
 
 
+LEVEL_CEILINGS = {"L2": ("l2-read", "l2-read-large"), "L1": ("l1-read",)}
+"""The ceilings that tell what a memory nearer than DRAM delivers."""
+
+
 def ceilings_of_unit(unit: str) -> tuple[str, ...]:
     """The ceilings that tell what a compute unit delivers: by its instructions, by a library."""
     if unit == "fp16_tensor_fp16_accumulate":

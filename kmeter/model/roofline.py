@@ -12,6 +12,7 @@ from kmeter.model.device import Device, Quantity, Source
 from kmeter.model.peaks import Peaks
 from kmeter.units import quoted
 
+DRAM = "DRAM"
 _ROUNDING = 1e-9
 """What the arithmetic may put a point above the roof it lies on."""
 
@@ -47,10 +48,14 @@ class KernelPoint:
 
     name: str
     arithmetic_intensity: float
-    """FLOP per byte of DRAM traffic."""
+    """FLOP per byte of that memory's traffic."""
     flop_per_s: float | None = None
     """None for an intensity alone: a question, not a measurement."""
     bytes_per_s: float | None = None
+    level: str = DRAM
+    """The memory whose bytes are counted."""
+    unit: str | None = None
+    """What computes it; None for whatever the roofline is judged by."""
 
     def __post_init__(self) -> None:
         intensity = self.arithmetic_intensity
@@ -58,12 +63,23 @@ class KernelPoint:
             raise UsageError(f"an arithmetic intensity is above 0 and finite, not {intensity:g}")
 
     @classmethod
-    def timed(cls, name: str, flop: float, bytes_moved: float, seconds: float) -> "KernelPoint":
-        """A point from what a kernel did: FLOP, bytes of DRAM traffic, seconds."""
+    def timed(
+        cls,
+        name: str,
+        flop: float,
+        bytes_moved: float,
+        seconds: float,
+        *,
+        level: str = DRAM,
+        unit: str | None = None,
+    ) -> "KernelPoint":
+        """A point from what a kernel did: FLOP, bytes of a memory's traffic, seconds."""
         for what, amount in (("flop", flop), ("bytes", bytes_moved), ("time", seconds)):
             if not (math.isfinite(amount) and amount > 0):
                 raise UsageError(f"point {quoted(name)}: {what} must be above 0, not {amount:g}")
-        return cls(name, flop / bytes_moved, flop / seconds, bytes_moved / seconds)
+        return cls(
+            name, flop / bytes_moved, flop / seconds, bytes_moved / seconds, level=level, unit=unit
+        )
 
 
 @dataclass(frozen=True)
@@ -99,11 +115,13 @@ class Roofline:
     others: tuple[Roof, ...] = ()
     unknown: tuple[Roof, ...] = ()
     """Asked for, but without a rate: each with its reason."""
+    levels: tuple[Roof, ...] = ()
+    """Memories that are nearer than DRAM, as far as they were measured."""
 
     @property
     def roofs(self) -> tuple[Roof, ...]:
         """Every roof that can be drawn, the two that judge first."""
-        return (self.memory, self.compute, *self.others)
+        return (self.memory, self.compute, *self.others, *self.levels)
 
     @property
     def ridge(self) -> float:
@@ -111,10 +129,31 @@ class Roofline:
         return ridge(self.memory, self.compute)
 
     def place(self, point: KernelPoint) -> Placed:
-        """The point under the lower of the two roofs; on the ridge memory binds no more."""
+        """The point under the lower of its two roofs; on the ridge memory binds no more.
+
+        Raises UsageError where a roof of its own is unknown.
+        """
         intensity = point.arithmetic_intensity
-        roof = self.memory if intensity < self.ridge else self.compute
+        memory, compute = self._memory_of(point), self._compute_of(point)
+        roof = memory if intensity < ridge(memory, compute) else compute
         return Placed(point, roof.at(intensity), roof.bound, roof)
+
+    def _memory_of(self, point: KernelPoint) -> Roof:
+        if point.level == DRAM:
+            return self.memory
+        return _called(point.level, self.levels, "kmeter ceiling measures it, on this card alone")
+
+    def _compute_of(self, point: KernelPoint) -> Roof:
+        if point.unit is None:
+            return self.compute
+        return _called(point.unit, (self.compute, *self.others), "--dtype names further ones")
+
+
+def _called(name: str, roofs: tuple[Roof, ...], way_out: str) -> Roof:
+    for roof in roofs:
+        if roof.name == name:
+            return roof
+    raise UsageError(f"the {name} roof is unknown", way_out)
 
 
 def ridge(memory: Roof, compute: Roof) -> float:
@@ -136,7 +175,7 @@ def roofline(
     Raises UsageError where a judging roof is unknown, naming the option that gives it; a further
     one without a rate is kept apart, with its reason.
     """
-    memory = Roof("DRAM", Bound.MEMORY, _given_or(dram_bytes_per_s, found.dram_bytes_per_s))
+    memory = Roof(DRAM, Bound.MEMORY, _given_or(dram_bytes_per_s, found.dram_bytes_per_s))
     first, *others = [Roof(unit, Bound.COMPUTE, found.flop_per_s[unit]) for unit in units]
     compute = Roof(first.name, Bound.COMPUTE, _given_or(flop_per_s, first.rate))
     _demand(device, memory, "--peak-bw GB/s")

@@ -27,6 +27,8 @@ class RooflineView:
     placed: Sequence[Placed]
     measured: Roofline | None = None
     """The same roofs by the card's own ceilings, where they were measured."""
+    remarks: Sequence[str] = ()
+    """What a reader of the points should know."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -47,6 +49,7 @@ class RooflineView:
             yield points_table(line, self.placed, options.max_width, self.measured)
             yield ""
         yield from _verdicts(line, self.placed)
+        yield from map(indented, self.remarks)
 
 
 def _of_compute_capability(line: Roofline) -> str:
@@ -71,10 +74,10 @@ def source_text(line: Roofline, roof: Roof) -> str:
 
 def measured_text(line: Roofline, measured: Roofline) -> str:
     """The ceilings, each with its share of the peak."""
-    peaks = {roof.name: roof.at(1) for roof in line.roofs}
+    peaks = {roof.name: roof.at(1) for roof in (line.memory, line.compute, *line.others)}
     return ", ".join(
         f"{roof_text(roof)} ({percent(roof.at(1) / peaks[roof.name])} of the peak)"
-        for roof in measured.roofs
+        for roof in (measured.memory, measured.compute, *measured.others)
     )
 
 

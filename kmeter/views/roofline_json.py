@@ -11,7 +11,10 @@ from kmeter.views.quantities import value_or_reason
 
 
 def roofline_document(
-    line: Roofline, placed: Sequence[Placed], measured: Roofline | None = None
+    line: Roofline,
+    placed: Sequence[Placed],
+    measured: Roofline | None = None,
+    remarks: Sequence[str] = (),
 ) -> dict[str, Any]:
     """``kmeter.roofline/1``; ``ceilings`` are the roofs as measured on this card."""
     return {
@@ -21,6 +24,7 @@ def roofline_document(
         "ridge_flop_per_byte": line.ridge,
         "ceilings": [roof_document(roof) for roof in measured.roofs] if measured else [],
         "points": [point_document(item) | _of_ceiling(item, measured) for item in placed],
+        "remarks": list(remarks),
     }
 
 
@@ -59,6 +63,7 @@ def point_document(placed: Placed) -> dict[str, Any]:
         "name": placed.point.name,
         "arithmetic_intensity": placed.point.arithmetic_intensity,
         "attainable_flop_per_s": placed.attainable_flop_per_s,
+        "level": placed.point.level,
         "bound": placed.bound,
         "roof": placed.roof.name,
         **value_or_reason("flop_per_s", placed.point.flop_per_s, "not timed"),

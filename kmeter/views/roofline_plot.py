@@ -147,20 +147,23 @@ class _Drawing:
     def roofs(self, line: Roofline, style: str) -> None:
         high = self.frame.intensities[1]
         flat = (line.compute, *line.others)
-        low, top = self._slope_ends(line)
-        self._line((low, line.memory.at(low)), (top, line.memory.at(top)), style)
+        for memory in (line.memory, *line.levels):
+            low, top = self._slope_ends(line, memory)
+            if low < top:
+                self._line((low, memory.at(low)), (top, memory.at(top)), style)
         for roof in flat:
             self._line((ridge(line.memory, roof), roof.at(1)), (high, roof.at(1)), style)
 
     def labels(self, line: Roofline, style: str, tag: str) -> None:
         for roof in (line.compute, *line.others):
             self._label_flat(roof, ridge(line.memory, roof), tag, style)
-        self._label_slope(line.memory, self._slope_ends(line), tag, style)
+        for memory in (line.memory, *line.levels):
+            self._label_slope(memory, self._slope_ends(line, memory), tag, style)
 
-    def _slope_ends(self, line: Roofline) -> tuple[float, float]:
-        """Where the memory roof enters the drawing, and where it meets the highest roof."""
-        low = max(self.frame.intensities[0], self.frame.rates[0] / line.memory.at(1))
-        return low, max(ridge(line.memory, roof) for roof in (line.compute, *line.others))
+    def _slope_ends(self, line: Roofline, memory: Roof) -> tuple[float, float]:
+        """Where a memory roof enters the drawing, and where it meets the highest roof."""
+        low = max(self.frame.intensities[0], self.frame.rates[0] / memory.at(1))
+        return low, max(ridge(memory, roof) for roof in (line.compute, *line.others))
 
     def _line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         self.canvas.line(self.place(*start), self.place(*end), style)

@@ -5,7 +5,7 @@ from math import atan2, degrees, hypot
 from xml.sax.saxutils import escape
 
 from kmeter.model.compute_units import operation
-from kmeter.model.roofline import Placed, Roof, Roofline
+from kmeter.model.roofline import Placed, Roof, Roofline, ridge
 from kmeter.units import number, percent, si
 from kmeter.views.log_axis import LogAxis, power_of_two
 from kmeter.views.roofline_plot import frame_of, height_of, roof_text
@@ -79,6 +79,7 @@ class _Picture:
         line = self.line
         low, high = self.frame.intensities
         yield from (self._other(roof, high) for roof in line.others)
+        yield from (self._level(roof) for roof in line.levels)
         start = max(low, self.frame.rates[0] / line.memory.at(1))
         corners = [
             self.place(start, line.memory.at(start)),
@@ -100,6 +101,17 @@ class _Picture:
         x2, _ = self.place(high, roof.at(1))
         path = f'<path class="other" d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}H{x2:.1f}"/>'
         return path + self._flat_name(roof, "other-name")
+
+    def _level(self, roof: Roof) -> str:
+        """The slope of a memory nearer than DRAM, up to the roof that judges."""
+        start = max(self.frame.intensities[0], self.frame.rates[0] / roof.at(1))
+        end = ridge(roof, self.line.compute)
+        if start >= end:
+            return ""
+        x0, y0 = self.place(start, roof.at(start))
+        x1, y1 = self.place(end, self.line.compute.at(1))
+        path = f'<path class="other" d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}"/>'
+        return path + _text(x0 + 6, y0 - 8, roof_text(roof), "other-name")
 
     def _flat_name(self, roof: Roof, style: str) -> str:
         _, y = self.place(self.frame.intensities[1], roof.at(1))
