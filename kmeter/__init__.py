@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmeter.bench.registry import benchmark
+    from kmeter.kernels.files import kernels_of
+    from kmeter.kernels.live_function import compiled_kernels
     from kmeter.model.architecture import architecture
     from kmeter.model.launch import Launch
     from kmeter.model.occupancy import occupancy
@@ -16,12 +18,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Launch", "architecture", "benchmark", "occupancy", "open_device", "peaks", "roofline"]
+__all__ = [
+    "Launch", "architecture", "benchmark", "compiled_kernels", "kernels_of", "occupancy", "open_device",
+    "peaks", "roofline",
+]  # fmt: skip
 
 _HOME = {
     "Launch": "kmeter.model.launch",
     "architecture": "kmeter.model.architecture",
     "benchmark": "kmeter.bench.registry",
+    "compiled_kernels": "kmeter.kernels.live_function",
+    "kernels_of": "kmeter.kernels.files",
     "occupancy": "kmeter.model.occupancy",
     "open_device": "kmeter.sources",
     "peaks": "kmeter.model.peaks",

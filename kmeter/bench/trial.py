@@ -19,6 +19,7 @@ from kmeter.bench.clockwork import (
 from kmeter.bench.events import Event, Note
 from kmeter.bench.judge import Judge
 from kmeter.bench.laps import Laps
+from kmeter.bench.launched import kernels_of
 from kmeter.bench.quiet import quiet
 from kmeter.bench.sampling import take
 from kmeter.bench.second_look import cross_check, verify_graph
@@ -267,6 +268,7 @@ class Trial:
             host_s=host_s,
             conditions=conditions,
             energy_j=energy_j,
+            kernels=kernels_of(clockwork, benchmark.function, self._bench.card),
             notes=tuple(note for note in notes if note),
         )
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kmeter import __version__
 from kmeter.cli.output import show, show_json, warn
 from kmeter.errors import GateFailedError, UsageError
-from kmeter.kernels.compiled_file import Contents, contents_of, contents_of_bytes
+from kmeter.kernels.compiled_file import Contents, contents_of_bytes
 from kmeter.kernels.demangle import demangled
+from kmeter.kernels.files import kernels_of
 from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.kernel_change import GATES, KernelChange, kernel_changes, spill_bytes
 from kmeter.model.kernel_occupancy import KernelOccupancy, LaunchWish, occupancies
@@ -90,12 +92,7 @@ def _contents(file: str, architecture: str | None) -> Contents:
         if len(raw) > _MOST_TEXT_BYTES:
             raise UsageError("stdin holds more than any compiler says")
         return contents_of_bytes(raw, architecture)
-    path = Path(file)
-    if path.is_dir():
-        from kmeter.kernels.triton_cache import kernels_of_cache
-
-        return Contents(kernels_of_cache(path), [])
-    return contents_of(path, architecture)
+    return kernels_of(Path(file), architecture)
 
 
 def _named(kernels: list[CompiledKernel], pattern: str | None) -> list[CompiledKernel]:
@@ -237,7 +234,7 @@ def _write(
     if question.markdown is not None:
         write_whole(question.markdown, changes_markdown(changes, names, failed))
     if question.sarif is not None:
-        write_whole(question.sarif, changes_sarif(failed, names, question.diff or ""))
+        write_whole(question.sarif, changes_sarif(failed, names, question.diff or "", __version__))
 
 
 # ---- gates ----------------------------------------------------------------------------------

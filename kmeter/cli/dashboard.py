@@ -12,6 +12,7 @@ from kmeter.model.live import LEAST_INTERVAL_S
 from kmeter.units import parse_seconds
 
 if TYPE_CHECKING:
+    from kmeter.model.compiled_kernel import CompiledKernel
     from kmeter.model.roofline import KernelPoint
 
 
@@ -33,6 +34,7 @@ def open_dashboard(
     replay: Path | None = None,
     demo: bool = False,
     runs: Sequence[Path] = (),
+    kernel_files: Sequence[Path] = (),
     needs_gpu: bool = False,
     speed: float = 1.0,
     ascii_mode: bool = False,
@@ -57,6 +59,7 @@ def open_dashboard(
         moments=moments,
         speed=speed,
         points=[point for path in runs for point in _points_of(path)],
+        kernels=[kernel for path in kernel_files for kernel in _kernels_of(path)],
         title="demo:" if demo else replay.name if replay is not None else "",
         settings_file=settings_file(),
         needs_gpu=needs_gpu,
@@ -80,3 +83,13 @@ def _points_of(path: Path) -> "list[KernelPoint]":
     from kmeter.model.score import point_of
 
     return [point for row in read_run(path).rows if (point := point_of(row)) is not None]
+
+
+def _kernels_of(path: Path) -> "list[CompiledKernel]":
+    """The kernels of a compiled file or a cache's folder whose registers are known."""
+    from kmeter.kernels.files import kernels_of
+
+    known = [k for k in kernels_of(path).kernels if k.registers_per_thread is not None]
+    if not known:
+        raise UsageError(f"{path} holds no kernel whose registers are known")
+    return known

@@ -29,6 +29,12 @@ def tui(
         list[Path] | None,
         typer.Option("--bench", metavar="FILE", help="A saved run, onto the roofline."),
     ] = None,
+    kernels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--kernels", metavar="FILE", help="Compiled kernels, into the occupancy pane."
+        ),
+    ] = None,
     speed: Annotated[
         float, typer.Option("--speed", min=0.01, max=1000.0, help="Of --demo and --replay.")
     ] = 1.0,
@@ -66,6 +72,7 @@ def tui(
                 *(("--pane", pane) if pane else ()),
                 *(("--demo",) if demo else ()),
                 *(part for path in bench or () for part in ("--bench", str(path.resolve()))),
+                *(part for path in kernels or () for part in ("--kernels", str(path.resolve()))),
                 *(("--replay", str(replay.resolve())) if replay is not None else ()),
                 *(("-i", interval) if interval is not None else ()),
                 "--speed", str(speed),
@@ -73,7 +80,6 @@ def tui(
         )  # fmt: skip
         return ExitCode.OK
     return open_dashboard(
-        pane=pane, targets=device or (), interval_s=seconds, replay=replay, demo=demo, speed=speed,
-        runs=bench or (),
-        ascii_mode=ascii_mode,
+        pane=pane or ("occupancy" if kernels else ""), targets=device or (), interval_s=seconds, replay=replay, demo=demo, speed=speed,
+        runs=bench or (), kernel_files=kernels or (), ascii_mode=ascii_mode,
     )  # fmt: skip

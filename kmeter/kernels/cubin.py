@@ -45,14 +45,19 @@ def kernels_of_cubin(data: bytes | memoryview, suffix: str = "") -> list[Compile
 
     ``suffix`` is ``a`` or ``f`` where the container says so. Raises BrokenFileError.
     """
-    image = ElfImage(data)
+    return kernels_of_image(ElfImage(data), suffix)
+
+
+def kernels_of_image(image: ElfImage, suffix: str = "") -> list[CompiledKernel]:
+    """The same of an image whose header is read."""
     if not image.is_cuda:
         raise BrokenFileError("it is an ELF image, and for no GPU")
+    image.check_bounds()
     sections = {section.name: section for section in image.sections}
     totals, name = _totals(image, sections), _architecture(image, sections, suffix)
     return [
         _kernel(image, sections, totals, name, text)
-        for text in image.sections
+        for text in sections.values()
         if text.name.startswith(_TEXT) and _is_kernel(image, sections, text.name[len(_TEXT) :])
     ]
 

@@ -15,14 +15,18 @@ CUDA_MACHINE = 190
 """EM_CUDA."""
 RELOCATABLE = 1
 """ET_REL: not linked yet."""
-_NOTHING_IN_FILE = 8
-"""SHT_NOBITS: the section has a size and no bytes."""
+_NONE, _NOTHING_IN_FILE = 0, 8
+"""SHT_NULL, a header alone; SHT_NOBITS: the section has a size and no bytes."""
 _ELSEWHERE = 0xFFFF
 """SHN_XINDEX: the number stands in the first section's header."""
 _ENTRY = 0x10
 """STO_CUDA_ENTRY in a symbol's ``st_other``: the function is a kernel."""
 _FUNCTION = 2
 """STT_FUNC."""
+_MOST_ROWS = 2**19
+"""Of a table of sections or symbols."""
+_MOST_SHARING = 4
+"""How often the bytes of a table of names, or of an image, may be parts of it: names share their ends."""
 
 
 class BrokenFileError(UsageError):
@@ -85,10 +89,9 @@ class ElfImage:
         ) = self._unpacked(self._layout.header, 16)  # fmt: skip
 
     def _unpacked(self, form: struct.Struct, offset: int) -> tuple[int, ...]:
-        try:
-            return form.unpack_from(self._data, offset)
-        except struct.error:
-            raise BrokenFileError("it is cut off") from None
+        if offset + form.size > len(self._data):
+            raise BrokenFileError("it is cut off")
+        return form.unpack_from(self._data, offset)
 
     @property
     def is_cuda(self) -> bool:
@@ -97,11 +100,24 @@ class ElfImage:
 
     @property
     def end(self) -> int:
-        """Where the last of its tables and sections ends: its size, as it says itself."""
+        """Where the last of its tables and sections ends: its size, as it says itself.
+
+        Never within its header, so that what comes after it is nearer to the end of the file.
+        """
         sections = self._sections_at + self._section_bytes * len(self.sections)
         segments = self._segments_at + self._segment_bytes * self._segment_count
-        inside = (s.offset + s.size for s in self.sections if s.kind != _NOTHING_IN_FILE)
-        return max([sections, segments, *inside])
+        inside = (
+            s.offset + s.size for s in self.sections if s.kind not in {_NONE, _NOTHING_IN_FILE}
+        )
+        return max([16 + self._layout.header.size, sections, segments, *inside])
+
+    def check_bounds(self) -> None:
+        """Raise BrokenFileError where it is cut off, or its sections take more than there is of it."""
+        if self.end > len(self._data):
+            raise BrokenFileError("it is cut off")
+        inside = sum(s.size for s in self.sections if s.kind not in {_NONE, _NOTHING_IN_FILE})
+        if inside > _MOST_SHARING * self.end:
+            raise BrokenFileError("its sections overlap")
 
     @cached_property
     def sections(self) -> list[Section]:
@@ -109,18 +125,15 @@ class ElfImage:
         form, count = self._layout.section, self._counted_sections()
         if not count:
             return []
-        if self._section_bytes != form.size or self._sections_at + count * form.size > len(
-            self._data
-        ):
+        if self._section_bytes != form.size or count > _MOST_ROWS:
             raise BrokenFileError("its table of sections does not fit into it")
-        table = self._data[self._sections_at : self._sections_at + count * form.size]
-        rows = list(form.iter_unpack(table))
+        rows = list(form.iter_unpack(self._slice(self._sections_at, count * form.size)))
         index = rows[0][6] if self._names_index == _ELSEWHERE else self._names_index
-        if index >= count:
+        if index >= count or rows[index][1] == _NOTHING_IN_FILE:
             raise BrokenFileError("its sections have no names")
-        names = self._slice(rows[index][4], rows[index][5])
+        names = _Names(self._slice(rows[index][4], rows[index][5]))
         return [
-            Section(_text_at(names, name), kind, flags, offset, size, link, info)
+            Section(names.at(name), kind, flags, offset, size, link, info)
             for name, kind, flags, _, offset, size, link, info, _, _ in rows
         ]
 
@@ -130,16 +143,19 @@ class ElfImage:
             return self._section_count
         return self._unpacked(self._layout.section, self._sections_at)[5]
 
-    def _slice(self, offset: int, size: int) -> bytes:
+    def _slice(self, offset: int, size: int) -> memoryview:
         if offset + size > len(self._data):
             raise BrokenFileError("it is cut off")
-        return bytes(self._data[offset : offset + size])
+        return self._data[offset : offset + size]
+
+    def view_of(self, section: Section) -> memoryview:
+        """Its bytes, where they lie; none where it has none in the file."""
+        size = 0 if section.kind in {_NONE, _NOTHING_IN_FILE} else section.size
+        return self._slice(section.offset if size else 0, size)
 
     def data_of(self, section: Section) -> bytes:
-        """Its bytes; none where it has none in the file."""
-        return (
-            b"" if section.kind == _NOTHING_IN_FILE else self._slice(section.offset, section.size)
-        )
+        """The same as a copy."""
+        return bytes(self.view_of(section))
 
     @cached_property
     def symbols(self) -> list[Symbol]:
@@ -149,32 +165,49 @@ class ElfImage:
             return []
         if table.link >= len(self.sections):
             raise BrokenFileError("its symbols have no names")
-        names = self.data_of(self.sections[table.link])
-        return [self._symbol(names, row) for row in self._rows(self.data_of(table))]
+        names = _Names(self.view_of(self.sections[table.link]))
+        return [self._symbol(names, row) for row in self._rows(self.view_of(table))]
 
     @cached_property
     def kernel_names(self) -> frozenset[str]:
         """Of the functions that a launch may name."""
         return frozenset(symbol.name for symbol in self.symbols if symbol.is_kernel)
 
-    def _rows(self, raw: bytes) -> Iterator[tuple[int, int, int, int]]:
+    def _rows(self, raw: memoryview) -> Iterator[tuple[int, int, int, int]]:
         """Name, info, other and section of each symbol."""
         form = self._layout.symbol
+        if len(raw) > _MOST_ROWS * form.size:
+            raise BrokenFileError("it has too many symbols")
         whole = raw[: len(raw) // form.size * form.size]
         for row in form.iter_unpack(whole):
             yield (row[0], *row[3:6]) if form.size == 16 else (row[0], *row[1:4])
 
-    def _symbol(self, names: bytes, row: tuple[int, int, int, int]) -> Symbol:
+    def _symbol(self, names: "_Names", row: tuple[int, int, int, int]) -> Symbol:
         name, info, other, section = row
         is_function = info & 0xF == _FUNCTION
-        return Symbol(
-            _text_at(names, name), is_function, is_function and bool(other & _ENTRY), section
-        )
+        return Symbol(names.at(name), is_function, is_function and bool(other & _ENTRY), section)
 
 
-def _text_at(names: bytes, offset: int) -> str:
-    """A name of a table of names; raises BrokenFileError where it does not end in it."""
-    end = names.find(b"\0", offset)
-    if offset > len(names) or end < 0:
-        raise BrokenFileError("a name in it does not end")
-    return names[offset:end].decode("utf-8", "replace")
+class _Names:
+    """A table of names, each of them read once: many sections may share one."""
+
+    def __init__(self, table: memoryview) -> None:
+        self._table = bytes(table)
+        self._known: dict[int, str] = {}
+        self._left = _MOST_SHARING * len(table)
+
+    def at(self, offset: int) -> str:
+        """One that begins there; raises BrokenFileError where it does not end in the table."""
+        known = self._known.get(offset)
+        if known is None:
+            known = self._known[offset] = self._read(offset)
+        return known
+
+    def _read(self, offset: int) -> str:
+        end = self._table.find(b"\0", offset)
+        if offset > len(self._table) or end < 0:
+            raise BrokenFileError("a name in it does not end")
+        self._left -= end - offset
+        if self._left < 0:
+            raise BrokenFileError("its names overlap")
+        return self._table[offset:end].decode("utf-8", "replace")

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from kmeter.errors import UsageError
 from kmeter.kernels.elf_image import BrokenFileError
 
-MAGIC = struct.pack("<I", 0xBA55ED50)
+MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)
+"""With the version and the header's size: the number alone stands in the code of CUDA's libraries, too."""
 _STRIDE = 2**16
 _HEADER = struct.Struct("<IHHQ")
 _ENTRY = struct.Struct("<HHIQII4xI8xQ8xQ")
@@ -45,9 +46,14 @@ class Entry(NamedTuple):
         """``sm_90a``, or ``compute_90a`` for PTX."""
         return f"{'compute' if self.kind == PTX else 'sm'}_{self.number}{self.suffix}"
 
+    @property
+    def is_compressed(self) -> bool:
+        """Whether there is more of it than lies in the file."""
+        return bool(self.flags & (_LZ4 | _ZSTD))
+
     def data(self) -> bytes | memoryview:
         """As it was before it was compressed; raises BombError and BrokenFileError."""
-        if not self.flags & (_LZ4 | _ZSTD):
+        if not self.is_compressed:
             return self.payload
         if not 0 < self.raw_bytes <= min(_MOST_BYTES, _MOST_RATIO * len(self.payload)):
             raise BombError(
@@ -73,11 +79,13 @@ def entries_of(view: memoryview) -> Iterator[Entry]:
 
 def find_magic(view: memoryview, at: int) -> int:
     """Where the next fat binary begins; below 0 where none does."""
+    stride = _ENTRY.size
     while at < len(view):
-        found = bytes(view[at : at + _STRIDE]).find(MAGIC)
+        found = bytes(view[at : at + stride]).find(MAGIC)
         if found >= 0:
             return at + found
-        at += _STRIDE - len(MAGIC) + 1
+        at += stride - len(MAGIC) + 1
+        stride = min(2 * stride, _STRIDE)
     return -1
 
 

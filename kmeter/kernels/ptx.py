@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
 
-_TARGET = re.compile(r"^\s*\.target\s+(sm_\d{2,3}[af]?)", re.MULTILINE)
-_COMMENT = re.compile(r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*")
+_TARGET = re.compile(r"^[ \t]*\.target\s+(sm_[0-9]{2,3}[af]?)", re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+"""One that does not end goes on to the text's end, so that no part of the text is read twice."""
 _BRACE, _WORD = re.compile(r"[{}]"), re.compile(r"[\w$%]+")
 _ENTRY = re.compile(r"\.entry\s+([A-Za-z_$%][\w$]*)")
 _DIRECTIVE = re.compile(
@@ -14,7 +15,7 @@ _DIRECTIVE = re.compile(
     r"(\d{1,9})(?:\s*,\s*(\d{1,9}))?(?:\s*,\s*(\d{1,9}))?"
 )
 _SHARED = re.compile(
-    r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,9}\])*)"
+    r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,9}\]){0,8})"
 )
 NOTE = "PTX has no registers yet: the driver or ptxas gives them"
 
@@ -28,7 +29,12 @@ def kernels_of_ptx(text: str) -> list[CompiledKernel]:
     """Every entry point, in order."""
     text = _COMMENT.sub(" ", text)
     target = _TARGET.search(text)
-    bodies = [(entry[1], *_body(text, entry.end())) for entry in _ENTRY.finditer(text)]
+    entries = list(_ENTRY.finditer(text))
+    ends = [*(entry.start() for entry in entries[1:]), len(text)]
+    bodies = [
+        (entry[1], *_body(text[entry.end() : end]))
+        for entry, end in zip(entries, ends, strict=False)
+    ]
     shared = _shared_bytes(_outside(text))
     return [
         _kernel(name, head, inside, target[1] if target else None, shared)
@@ -36,15 +42,15 @@ def kernels_of_ptx(text: str) -> list[CompiledKernel]:
     ]
 
 
-def _body(text: str, at: int) -> tuple[str, str]:
-    """What stands before an entry's braces, and what in them."""
+def _body(text: str) -> tuple[str, str]:
+    """What stands before an entry's braces, and what in them; the text goes on to the next entry."""
     depth, first = 0, len(text)
-    for brace in _BRACE.finditer(text, at):
+    for brace in _BRACE.finditer(text):
         depth += 1 if brace[0] == "{" else -1
         first = min(first, brace.start())
         if depth <= 0:
-            return text[at:first], text[first : brace.end()]
-    return text[at:first], text[first:]
+            return text[:first], text[first : brace.end()]
+    return text[:first], text[first:]
 
 
 def _outside(text: str) -> str:
@@ -65,7 +71,7 @@ def _kernel(
     threads, blocks = bounds.get("maxntid"), bounds.get("minnctapersm")
     rank = bounds.get("maxclusterrank")
     words = set(_WORD.findall(inside)) if outside else set()
-    used = sum(size for variable, size in outside.items() if variable in words)
+    used = sum(outside[word] for word in words if word in outside)
     return CompiledKernel(
         name=name,
         architecture=target,

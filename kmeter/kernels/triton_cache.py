@@ -1,6 +1,8 @@
 """Folders that Triton and torch.inductor keep compiled kernels in: an image, and JSON of how it is launched."""
 
+import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from kmeter.model.launch import WARP_SIZE
 _MOST_JSON_BYTES = 2**22
 _MOST_WARPS = 32
 _MOST_DEPTH = 6
-_MOST_FOLDERS = 200_000
+_MOST_IMAGES = 200_000
 
 
 def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
@@ -23,7 +25,7 @@ def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
 
     A kernel whose files are broken is left out only where its image cannot be read at all.
     """
-    images = sorted(_images(folder, 0), key=_age)
+    images = sorted(islice(_images(folder, 0), _MOST_IMAGES), key=_age)
     found = [kernel for image in images for kernel in _kernels(image)]
     if not found:
         raise UsageError(
@@ -35,15 +37,17 @@ def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
 def _images(folder: Path, depth: int) -> Iterator[Path]:
     """Files of images below a folder; links to folders are not followed."""
     try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:
-        raise UsageError(f"cannot read {folder}: {error.strerror}") from None
-    for entry in entries[:_MOST_FOLDERS]:
-        if entry.is_dir() and not entry.is_symlink():
+        with os.scandir(folder) as opened:
+            entries = sorted(opened, key=lambda entry: entry.name)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot read {folder}: {reason}") from None
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
             if depth < _MOST_DEPTH:
-                yield from _images(entry, depth + 1)
-        elif entry.suffix == ".cubin":
-            yield entry
+                yield from _images(Path(entry.path), depth + 1)
+        elif entry.name.endswith(".cubin"):
+            yield Path(entry.path)
 
 
 def _age(image: Path) -> tuple[float, str]:
@@ -65,6 +69,8 @@ def _kernels(image: Path) -> list[CompiledKernel]:
 
 def _said(path: Path) -> dict[str, Any]:
     """Triton's own words on a kernel; nothing where they cannot be read."""
+    if not path.is_file():  # a pipe would be waited for
+        return {}
     try:
         said = msgspec.json.decode(read_bounded(path, _MOST_JSON_BYTES, "kernel's description"))
     except (UsageError, msgspec.DecodeError, RecursionError):
@@ -76,7 +82,7 @@ def _launched(kernel: CompiledKernel, said: dict[str, Any], image: Path) -> Comp
     """The kernel with the block and the shared memory that Triton launches it with."""
     warps, shared = _count(said.get("num_warps")), _count(said.get("shared"))
     block = kernel.required_block
-    if block is None and warps is not None and warps <= _MOST_WARPS:
+    if block is None and warps is not None and 0 < warps <= _MOST_WARPS:
         block = (warps * WARP_SIZE, 1, 1)
     note = "" if shared is not None else "Triton's file on its shared memory cannot be read"
     return kernel._replace(

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from kmeter.model.ceiling import Conditions
+from kmeter.model.launched_kernel import LaunchedKernel
 from kmeter.model.samples import Interval, Summary, median_interval, quantile, summary
 
 
@@ -127,6 +128,8 @@ class Row:
     stopped_by: str = ""
     """``precision``, ``time limit`` or ``count``."""
     notes: tuple[str, ...] = ()
+    kernels: tuple[LaunchedKernel, ...] = ()
+    """What one call launched, where CUPTI or the framework tells."""
     tags: tuple[str, ...] = ()
     sampling_s: float = 0.0
     """How long taking the samples took."""

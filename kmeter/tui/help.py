@@ -19,6 +19,7 @@ KEYS = (
     ("tab", "the next field; Esc leaves a field"),
     ("c", "Device: copy the value"),
     ("arrows", "Occupancy: move in the heat map, m another map; Roofline: pan"),
+    ("n  N", "Occupancy: the next compiled kernel; Roofline: the next point"),
     ("[  ]  d  m", "Roofline: zoom, another data type, peaks or measured"),
     ("r  x", "Ceilings, Bench: run, stop"),
     ("s", "save the screen as SVG"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.live import Moment
 from kmeter.model.roofline import KernelPoint
 from kmeter.sources._session import SessionWriter
@@ -26,6 +27,8 @@ class Start:
     speed: float = 1.0
     points: Sequence[KernelPoint] = ()
     """Kernels of saved benchmarks, for the roofline."""
+    kernels: Sequence[CompiledKernel] = ()
+    """Compiled kernels, for the occupancy's form."""
     title: str = ""
     """What the session is called."""
     settings_file: Path | None = None

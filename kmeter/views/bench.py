@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
 from kmeter.model.benchmark import BenchRun, CacheState, Environment, Outcome, Row
 from kmeter.model.change import Change, Verdict
+from kmeter.model.launched_kernel import LaunchedKernel
 from kmeter.model.run_comparison import RowChange
 from kmeter.model.samples import Interval
 from kmeter.model.score import score
 from kmeter.model.throttle import throttle_words
-from kmeter.units import UNKNOWN, celsius, number, percent, scaled, si
+from kmeter.units import UNKNOWN, celsius, number, percent, quoted, scaled, si, size
+from kmeter.views.occupancy import RESOURCES
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
 COLUMNS = (
@@ -47,6 +50,7 @@ _CHANGES = (
     Column("95 % interval"),
     Column("verdict", right=False),
 )
+_KERNELS_SHOWN = 3
 _STATES = {CacheState.UNKNOWN: UNKNOWN}
 
 
@@ -210,8 +214,31 @@ def remarks_of(row: Row) -> Iterator[Text]:
         yield Text(f"{row.label}: the time was up before the precision, see --time-limit")
     if row.check is not None and row.check.same_inputs:
         yield Text(f"{row.label}: args gives the same values each time, a kept result is not seen")
+    for kernel in row.kernels[:_KERNELS_SHOWN]:
+        yield Text(f"{row.label}: {kernel_text(kernel)}", style="dim")
+    if len(row.kernels) > _KERNELS_SHOWN:
+        yield Text(
+            f"{row.label}: and {len(row.kernels) - _KERNELS_SHOWN} other kernels", style="dim"
+        )
     for note in row.notes:
         yield Text(f"{row.label}: {note}")
+
+
+def kernel_text(kernel: LaunchedKernel) -> str:
+    """``32 registers, blocks of 256, 100 % occupancy by warps (vector_add)``."""
+    threads = prod(kernel.block) if kernel.block else None
+    shared = (kernel.static_shared_bytes or 0) + (kernel.dynamic_shared_bytes or 0)
+    parts = [
+        UNKNOWN
+        if kernel.registers_per_thread is None
+        else f"{kernel.registers_per_thread} registers",
+        *([f"{size(shared)} shared"] if shared else []),
+        *([f"blocks of {threads}"] if threads else []),
+    ]
+    if kernel.occupancy is not None:
+        by = " and ".join(RESOURCES[name] for name in kernel.limiters)
+        parts.append(f"{percent(kernel.occupancy)} occupancy by {by}")
+    return f"{', '.join(parts)} ({quoted(kernel.name, 40)})"
 
 
 # ---- changes --------------------------------------------------------------------------------

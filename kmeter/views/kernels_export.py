@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 
-from kmeter import __version__
 from kmeter.model.kernel_change import KernelChange
 from kmeter.units import UNKNOWN
 from kmeter.views.kernels import Names, changed_text, is_changed, shown_name
@@ -34,7 +33,7 @@ def _plain(change: KernelChange, names: Names) -> str:
     return shown_name(change.kernel, names).replace("`", "'")
 
 
-def changes_sarif(failed: Failed, names: Names, file: str) -> str:
+def changes_sarif(failed: Failed, names: Names, file: str, version: str) -> str:
     """SARIF 2.1.0: a result for each kernel and gate that it failed."""
     results = [
         {
@@ -51,6 +50,6 @@ def changes_sarif(failed: Failed, names: Names, file: str) -> str:
         for change, gate in failed
     ]
     rules = [{"id": gate} for gate in dict.fromkeys(gate for _, gate in failed)]
-    driver = {"name": "kmeter", "version": __version__, "rules": rules}
+    driver = {"name": "kmeter", "version": version, "rules": rules}
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"

@@ -12,6 +12,7 @@ from kmeter.measure.engines import Call
 from kmeter.measure.engines.flush import Flush
 from kmeter.measure.engines.gated import GatedEngine
 from kmeter.measure.engines.kernels import PREFIX, EngineKernels, Gate
+from kmeter.model.launched_kernel import LaunchedKernel
 
 _BUFFER_BYTES = 8 * 2**20
 _FORCED = 1
@@ -25,6 +26,8 @@ class Activity(NamedTuple):
     start: int
     end: int
     name: str
+    kernel: LaunchedKernel | None = None
+    """None for a copy or fill."""
 
 
 class Recorder:
@@ -41,11 +44,7 @@ class Recorder:
         cupti.activity_register_callbacks(_buffer_wanted, self._hear)
 
     def _hear(self, activities: list[Any]) -> None:
-        self._seen += [
-            Activity(item.start, item.end, getattr(item, "name", "") or "")
-            for item in activities
-            if item.kind in self._kinds
-        ]
+        self._seen += [_activity(item) for item in activities if item.kind in self._kinds]
 
     def start(self) -> None:
         """Begin to observe; raises CUPTI's own error where it may not."""
@@ -64,6 +63,22 @@ class Recorder:
         return records
 
 
+def _activity(item: Any) -> Activity:
+    name = getattr(item, "name", "") or ""
+    registers = getattr(item, "registers_per_thread", None)
+    if registers is None:
+        return Activity(item.start, item.end, name)
+    kernel = LaunchedKernel(
+        name,
+        registers,
+        item.static_shared_memory,
+        item.dynamic_shared_memory,
+        (item.block_x, item.block_y, item.block_z),
+        (item.grid_x, item.grid_y, item.grid_z),
+    )
+    return Activity(item.start, item.end, name, kernel)
+
+
 @cache
 def _recorder() -> Recorder:
     return Recorder()
@@ -74,6 +89,8 @@ class CuptiEngine(GatedEngine):
 
     name = "cupti"
     overhead_s = 0.0
+    launched: tuple[LaunchedKernel, ...] = ()
+    """The kernels of a call that was sampled last."""
 
     def __init__(
         self, context: CudaContext, kernels: EngineKernels, flush: Flush, stream: Handle
@@ -102,7 +119,9 @@ class CuptiEngine(GatedEngine):
                 call()
                 self._kernels.launch("nothing", stream=self._stream)
         self._context.synchronize()
-        found = list(spans(self._records.take()))
+        records = in_order(self._records.take())
+        self.launched = kernels_of_a_call(records)
+        found = list(spans(records))
         if len(found) != len(order):
             raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
         return [(index, seconds) for (index, _), seconds in zip(order, found, strict=True)]
@@ -123,7 +142,7 @@ def spans(records: Sequence[Activity]) -> Iterator[float]:
     """
     inside = False
     within: list[Activity] = []
-    for record in sorted(records):
+    for record in in_order(records):
         if record.name != _MARK:
             within.append(record)
             continue
@@ -131,3 +150,17 @@ def spans(records: Sequence[Activity]) -> Iterator[float]:
             begins = min((r.start for r in within), default=0)
             yield (max((r.end for r in within), default=0) - begins) * 1e-9
         inside, within = not inside, []
+
+
+def in_order(records: Sequence[Activity]) -> list[Activity]:
+    """By when they began."""
+    return sorted(records, key=lambda record: record[:3])
+
+
+def kernels_of_a_call(records: Sequence[Activity]) -> tuple[LaunchedKernel, ...]:
+    """What stands between the first two marks, each kernel once."""
+    marks = [index for index, record in enumerate(records) if record.name == _MARK]
+    if len(marks) < 2:
+        return ()
+    within = records[marks[0] + 1 : marks[1]]
+    return tuple(dict.fromkeys(record.kernel for record in within if record.kernel is not None))

@@ -1,5 +1,7 @@
 """Occupancy while you type: what each resource allows, cliffs, the sweep, and a heat map to walk in."""
 
+from collections.abc import Sequence
+from math import prod
 from typing import ClassVar, NamedTuple
 
 from rich.text import Text
@@ -10,8 +12,10 @@ from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.widgets import Input, Label
 
 from kmeter.errors import KmeterError, UsageError
-from kmeter.model.architecture import Architecture, architecture
+from kmeter.kernels.demangle import demangled
+from kmeter.model.architecture import Architecture, architecture, compute_capability
 from kmeter.model.card import Card
+from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.launch import Launch
 from kmeter.model.launch_report import LaunchQuestion, launch_report
 from kmeter.model.launch_text import parse_blocks, parse_launch
@@ -20,6 +24,7 @@ from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
 from kmeter.views.heatmap import Heatmap, SharedHeatmap
 from kmeter.views.occupancy import OccupancyView
+from kmeter.views.roofline import shortened
 
 _FALLBACK_CC = "9.0"
 _REGISTER_STEP, _MOST_REGISTERS = 8, 255
@@ -82,15 +87,21 @@ class Heat(View, can_focus=True):
 class Occupancy(Pane):
     """The form, the report, the map."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "to_map", "to the map")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "to_map", "to the map"),
+        Binding("n,ctrl+n", "other_kernel(1)", "kernel", key_display="n"),
+        Binding("N", "other_kernel(-1)", "kernel before", show=False),
+    ]
 
     def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
         super().__init__(id=id)
         self._card_target = ""
         self._is_own_target = True
         """Whether the first field still says what was filled in for the user."""
+        self._kernel_index = 0
 
     def compose(self) -> ComposeResult:
+        yield View("", id="kernel")
         with Grid(id="form"):
             for field in FIELDS:
                 with Horizontal(classes="field"):
@@ -100,6 +111,37 @@ class Occupancy(Pane):
             yield View("", id="wrong", classes="warning")
             yield View("", id="report")
             yield Heat("", id="heat")
+
+    def on_mount(self) -> None:
+        self.query_one("#kernel", View).display = bool(self._kernels)
+        if self._kernels:
+            self._fill_in()
+
+    @property
+    def _kernels(self) -> Sequence[CompiledKernel]:
+        return self.dashboard.start_with.kernels
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only where there are several kernels, another one can be taken."""
+        return action != "other_kernel" or len(self._kernels) > 1
+
+    def action_other_kernel(self, steps: int) -> None:
+        self._kernel_index = (self._kernel_index + steps) % len(self._kernels)
+        self._fill_in()
+
+    def _fill_in(self) -> None:
+        """What the file says of a kernel, into the form."""
+        kernel = self._kernels[self._kernel_index]
+        name = demangled([kernel.name]).get(kernel.name, kernel.name)
+        words = (
+            f"{self._kernel_index + 1} of {len(self._kernels)}: {shortened(name, 60)}, "
+            f"{kernel.architecture or 'unknown architecture'}, {_bounds_text(kernel)}"
+        )
+        self.query_one("#kernel", View).draw(Text(words, style="bold"))
+        self._is_own_target = False
+        for field, value in _filled_in(kernel).items():
+            self.query_one(f"#field-{field}", Input).value = value
+        self.compute()
 
     def take_focus(self) -> None:
         self.query_one("#field-block", Input).focus()
@@ -178,6 +220,28 @@ class Occupancy(Pane):
         wrong.display = False
         self.query_one("#report", View).draw(OccupancyView(report))
         self.query_one(Heat).draw_map(sm, question.launch)
+
+
+def _filled_in(kernel: CompiledKernel) -> dict[str, str]:
+    """Fields and their texts; what the file does not say keeps what it has."""
+    known = {
+        "target": compute_capability(kernel.architecture) if kernel.architecture else None,
+        "block": prod(kernel.required_block)
+        if kernel.required_block
+        else kernel.max_threads_per_block,
+        "regs": kernel.registers_per_thread,
+        "smem": kernel.static_shared_bytes,
+        "dynamic": kernel.dynamic_shared_bytes,
+        "barriers": kernel.barriers,
+    }
+    return {name: str(value) for name, value in known.items() if value is not None}
+
+
+def _bounds_text(kernel: CompiledKernel) -> str:
+    if kernel.required_block:
+        return f"runs blocks of {prod(kernel.required_block)} alone"
+    most = kernel.max_threads_per_block
+    return f"blocks of at most {most}" if most else "no launch bounds"
 
 
 def _whole(text: str, what: str) -> int:
