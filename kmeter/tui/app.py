@@ -173,6 +173,10 @@ class KmeterApp(App[None]):
             self.failure = message.error
             self.leave()
             self.exit()
+        elif message.is_final:
+            self._trouble = "no GPU is read"  # the pane has the room for why
+            for pane in self.panes():
+                pane.show_unread(str(message.error))
         self._show_status()
 
     def tick(self, seconds: float) -> None:
@@ -339,7 +343,7 @@ class KmeterApp(App[None]):
         )
 
     def _lateness(self) -> str:
-        is_late = self.player is None and self._is_stale
+        is_late = self.player is None and self._is_stale and not self._trouble
         return f"no reading for {duration(time.monotonic() - self._read_at)}" if is_late else ""
 
 

@@ -20,7 +20,7 @@ KEYS = (
     ("c", "Device: copy the value"),
     ("arrows", "Occupancy: move in the heat map, m another map; Roofline: pan"),
     ("n  N", "Occupancy: the next compiled kernel; Roofline: the next point"),
-    ("[  ]  d  m", "Roofline: zoom, another data type, peaks or measured"),
+    ("[  ]  d  m  v", "Roofline: zoom, another data type, peaks or measured, roofs of L2 and L1"),
     ("r  x", "Ceilings, Bench: run, stop"),
     ("s", "save the screen as SVG"),
     ("t", "another theme; Ctrl-P has them all, and every command"),

@@ -34,6 +34,8 @@ _LEGEND = {
     "*": "* the best of all blocks",
 }
 _LONGEST_NAME, _LONGEST_SHOWN = 28, 400
+_MOST_ROWS = 500
+"""More than anybody reads; a large library has thousands."""
 Names = Mapping[str, str]
 """By a kernel's mangled name, the name to show."""
 
@@ -50,7 +52,13 @@ class KernelsView:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         if self.items:
-            yield _told([_row(item, self.names) for item in self.items])
+            yield _told([_row(item, self.names) for item in self.items[:_MOST_ROWS]])
+        if len(self.items) > _MOST_ROWS:
+            yield Text(
+                f"{len(self.items) - _MOST_ROWS} of {len(self.items)} kernels are not shown: "
+                "--kernel, --arch and --sort choose, --json has them all",
+                style="bold",
+            )
         used = {_MARKS.get(item.block_source, "") for item in self.items}
         legend = [text for mark, text in _LEGEND.items() if mark in used]
         if legend:

@@ -22,6 +22,9 @@ class Pane(Vertical):
     def show_history(self, history: History) -> None:
         """A moment was read, or another place of a session gone to."""
 
+    def show_unread(self, reason: str) -> None:
+        """No GPU can be read, and none will be."""
+
     def show_card(self, card: Card | None, reason: str) -> None:
         """Another GPU is looked at; ``reason`` says why nothing is known of it."""
 

@@ -1,5 +1,6 @@
 """GPUs as they work: all of them in a table, one over minutes, and its processes."""
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
@@ -33,6 +34,11 @@ class Live(Pane):
             )
         self.query_one("#history", View).draw(HistoryView(history, chosen.identity))
         self.query_one("#processes", View).draw(ProcessesView(moment))
+
+    def show_unread(self, reason: str) -> None:
+        table = self.query_one("#gpus", View)
+        table.display = True
+        table.draw(Text(f"no GPU is read: {reason}"))
 
 
 def _sorted(moment: Moment, order: str) -> Moment:

@@ -1,5 +1,6 @@
 """The roofline: roofs to choose, kernels that were timed, and a dot for what the GPU does right now."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
@@ -15,7 +16,7 @@ from kmeter.model.card import Card
 from kmeter.model.compute_units import label, operation
 from kmeter.model.history import History
 from kmeter.model.live import LiveGpu
-from kmeter.model.measured_roofline import measured_roofline
+from kmeter.model.measured_roofline import levels_of, measured_roofline
 from kmeter.model.peaks import peaks
 from kmeter.model.roofline import Placed
 from kmeter.model.roofline import Roofline as Line
@@ -44,6 +45,7 @@ class Roofline(Pane, can_focus=True):
         Binding("d", "unit(1)", "data type"),
         Binding("D", "unit(-1)", "data type before", show=False),
         Binding("m", "measured", "peaks/measured"),
+        Binding("v", "levels", "L2, L1", show=False),
         Binding("n", "point(1)", "next point"),
         Binding("left_square_bracket", "zoom(1)", "out", key_display="["),
         Binding("right_square_bracket", "zoom(-1)", "in", key_display="]"),
@@ -61,6 +63,8 @@ class Roofline(Pane, can_focus=True):
         self._history: History | None = None
         self._wanted = AUTOMATIC
         self._is_measured = False
+        self._has_levels = False
+        """Whether the roofs of L2 and L1 are drawn, too."""
         self._frame: Frame | None = None
         self._selected = 0
 
@@ -91,6 +95,11 @@ class Roofline(Pane, can_focus=True):
 
     def action_measured(self) -> None:
         self._is_measured = not self._is_measured
+        self._draw()
+
+    def action_levels(self) -> None:
+        self._has_levels = not self._has_levels
+        self._frame = None
         self._draw()
 
     def action_point(self, steps: int) -> None:
@@ -134,13 +143,13 @@ class Roofline(Pane, can_focus=True):
         assert self._card is not None
         device = self._card.device
         line = line_of(device, peaks(device), (self._unit(),))
-        if not self._is_measured:
-            return line, ""
         run = self.dashboard.cards.ceilings_of(self._card)
-        measured = measured_roofline(line, run) if run else None
-        return (
-            (measured, "") if measured else (line, "no ceilings were measured on this card: peaks")
-        )
+        measured = measured_roofline(line, run) if run and self._is_measured else None
+        levels = levels_of(run) if run and self._has_levels else ()
+        is_lacking = run is None and (self._is_measured or self._has_levels)
+        is_lacking |= self._is_measured and measured is None
+        remark = "no ceilings were measured on this card: peaks" if is_lacking else ""
+        return replace(measured or line, levels=levels), remark
 
     def _whole_frame(self) -> Frame | None:
         if self._card is None:
