@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmeter.errors import UsageError
-from kmeter.model.device import Source
+from kmeter.model.device import Device, Quantity, Source
 from kmeter.model.peaks import peaks
-from kmeter.model.roofline import Bound, KernelPoint, Roofline, roofline
+from kmeter.model.roofline import Bound, KernelPoint, Roof, Roofline, roofline
 
 
 def h100(*units: str) -> Roofline:
@@ -97,3 +97,43 @@ def test_more_intensity_never_attains_less(one: float, other: float) -> None:
         for intensity in sorted((one, other))
     )
     assert low <= high <= line.compute.at(1)
+
+
+# ---- several memories and precisions ---------------------------------------------------------
+
+
+def levelled() -> Roofline:
+    """1 TB/s of DRAM, 10 TB/s of L2; 20 TFLOP/s of fp32 and 10 of fp64."""
+    card = Device("given", Source.GIVEN, "a card", "", None)
+    return Roofline(
+        card,
+        Roof("DRAM", Bound.MEMORY, Quantity(1e12, Source.GIVEN)),
+        Roof("fp32", Bound.COMPUTE, Quantity(20e12, Source.GIVEN)),
+        (Roof("fp64", Bound.COMPUTE, Quantity(10e12, Source.GIVEN)),),
+        levels=(Roof("L2", Bound.MEMORY, Quantity(10e12, Source.GIVEN)),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "unit", "intensity", "attainable", "roof"),
+    [
+        ("DRAM", None, 4.0, 4e12, "DRAM"),
+        ("L2", None, 1.0, 10e12, "L2"),
+        ("L2", None, 4.0, 20e12, "fp32"),
+        ("L2", "fp64", 4.0, 10e12, "fp64"),
+        ("DRAM", "fp64", 15.0, 10e12, "fp64"),
+        ("DRAM", "fp32", 15.0, 15e12, "DRAM"),
+    ],
+)
+def test_a_point_lies_under_the_roofs_of_its_memory_and_its_unit(
+    level: str, unit: str | None, intensity: float, attainable: float, roof: str
+) -> None:
+    placed = levelled().place(KernelPoint("k", intensity, level=level, unit=unit))
+    assert placed.attainable_flop_per_s == pytest.approx(attainable)
+    assert placed.roof.name == roof
+
+
+@pytest.mark.parametrize(("level", "unit"), [("L1", None), ("DRAM", "fp16")])
+def test_a_point_whose_roof_is_unknown_is_refused(level: str, unit: str | None) -> None:
+    with pytest.raises(UsageError, match="roof is unknown"):
+        levelled().place(KernelPoint("k", 1.0, level=level, unit=unit))
