@@ -240,6 +240,15 @@ _ASCII = str.maketrans({
 })  # fmt: skip
 
 
+def shortened(name: str, longest: int) -> str:
+    """A name of at most ``longest`` characters: its beginning and its end."""
+    name = " ".join(name.split())
+    if len(name) <= longest:
+        return name
+    head = (longest - 1) * 2 // 3
+    return f"{name[:head]}…{name[head + 1 - longest :]}"
+
+
 def ascii_only(text: str) -> str:
     """The same text in ASCII, for terminals and locales that know no more."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

@@ -21,7 +21,11 @@ LARGEST_BYTES = 256 * 2**20
 """A day of sixteen GPUs, a second a moment, is half of it."""
 
 _MOST = 2.0**63
-"""No field of a GPU is larger, in base units."""
+_MOST_BY_ENDING = {
+    "_active": 1.05, "_occupancy": 1.05, "utilisation": 1.05, "_hz": 1e11, "_w": 1e5, "_c": 1e3,
+    "_bytes_per_s": 1e15, "_bytes": 1e15,
+}  # fmt: skip
+"""No field of a GPU is larger, in base units, by how its name ends; another one is below ``_MOST``."""
 
 Value = int | float
 
@@ -115,13 +119,14 @@ def read_session(path: Path) -> tuple[Moment, ...]:
 
 def _moments(header: Header, lines: Sequence[bytes], path: Path) -> Iterator[Moment]:
     gpus = [LiveGpu(identity, {}) for identity in header.gpus]
-    last = ""
+    last: datetime | None = None
     for number, raw in enumerate(lines, start=2):
         line: Line = _decoded(raw, Line, path, number)
-        if len(line.gpus) != len(gpus) or not _is_time(line.at) or line.at < last:
+        moment = _moment(line.at)
+        if len(line.gpus) != len(gpus) or moment is None or (last is not None and moment < last):
             raise UsageError(f"{path}, line {number}: no moment of this session")
         gpus = [_changed(gpu, part) for gpu, part in zip(gpus, line.gpus, strict=True)]
-        last = line.at
+        last = moment
         yield Moment(line.at, tuple(gpus), header.reason)
 
 
@@ -132,11 +137,13 @@ def _changed(gpu: LiveGpu, part: GpuPart) -> LiveGpu:
     return LiveGpu(gpu.identity, {**gpu.facts, **values, **reasons}, processes)
 
 
-def _is_time(text: str) -> bool:
+def _moment(text: str) -> datetime | None:
+    """The time that a text says, with its zone; None for what says none."""
     try:
-        return datetime.fromisoformat(text).tzinfo is not None
+        found = datetime.fromisoformat(text)
     except ValueError:
-        return False
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def _decoded(raw: bytes, kind: Any, path: Path, number: int) -> Any:
@@ -145,18 +152,25 @@ def _decoded(raw: bytes, kind: Any, path: Path, number: int) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}, line {number}: not a session of kmeter top ({error})") from None
     if isinstance(found, Line):
-        if not all(0 <= value < _MOST for value in _numbers(found)):
+        if not all(0 <= value <= most for value, most in _numbers(found)):
             raise UsageError(f"{path}, line {number}: a value that no GPU has")
         if not all(text.isprintable() for text in _texts(found)):
             raise UsageError(f"{path}, line {number}: a text that is none")
     return found
 
 
-def _numbers(line: Line) -> Iterator[Value]:
+def _numbers(line: Line) -> Iterator[tuple[Value, float]]:
+    """Every number, and the most that it can be."""
     for part in line.gpus:
-        yield from part.values.values()
+        yield from ((value, _most(name)) for name, value in part.values.items())
         for process in part.processes or ():
-            yield from (process.pid, process.memory_bytes or 0)
+            yield process.pid, _MOST
+            yield process.memory_bytes or 0, _most("memory_bytes")
+
+
+def _most(name: str) -> float:
+    endings = (most for ending, most in _MOST_BY_ENDING.items() if name.endswith(ending))
+    return next(endings, _MOST)
 
 
 def _texts(line: Line) -> Iterator[str]:

@@ -205,14 +205,14 @@ class KmeterApp(App[None]):
         self._show_status()
 
     def on_tabbed_content_tab_activated(self) -> None:
-        name_tabs(self._tabs, self.size.width)
+        name_tabs(self._tabs, self.size.width, is_ascii=self.is_ascii)
         self._show_history()
         pane = self._shown_pane()
         if pane is not None:
             pane.take_focus()
 
     def on_resize(self) -> None:
-        name_tabs(self._tabs, self.size.width)
+        name_tabs(self._tabs, self.size.width, is_ascii=self.is_ascii)
         self.call_after_refresh(self._show_history)
 
     # ---- which GPU ------------------------------------------------------------------------

@@ -23,9 +23,14 @@ def tab_name(name: str) -> str:
     return f"{PANES.index(name) + 1} {name.capitalize()}"
 
 
-def name_tabs(tabs: TabbedContent, width: int) -> None:
-    """Where the names do not fit, the open pane alone has one; digits open the others."""
+def name_tabs(tabs: TabbedContent, width: int, *, is_ascii: bool = False) -> None:
+    """Where the names do not fit, the open pane alone has one; digits open the others.
+
+    In ASCII the line below the tabs is the same everywhere: a mark says which one is open.
+    """
     for name in PANES:
         text = tab_name(name)
-        is_named = width >= _ROOM_FOR_NAMES or tabs.active == name
-        tabs.get_tab(name).label = text if is_named else text.split()[0]
+        is_open = tabs.active == name
+        is_named = width >= _ROOM_FOR_NAMES or is_open
+        mark = "*" if is_ascii and is_open else ""
+        tabs.get_tab(name).label = mark + (text if is_named else text.split()[0])

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kmeter.model.card import Fact
 from kmeter.model.live import LiveGpu, Moment
-from kmeter.units import UNKNOWN, celsius, percent, si, size
+from kmeter.units import UNKNOWN, celsius, percent, shortened, si, size
 from kmeter.views.quantities import value_or_reason
 from kmeter.views.tables import Cell, Column, WideOrStacked
 
@@ -43,6 +43,8 @@ _LINKS = {
     "NVLink in": "nvlink_received_bytes_per_s",
 }
 _IDLE = "idle"
+_LONGEST_NAME = 32
+"""Of a GPU in the table; the longest of NVIDIA's has 31 letters."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def _state(gpu: LiveGpu) -> tuple[Cell, ...]:
     value = {name: fact.value for name, fact in gpu.facts.items()}
     return (
         index_text(gpu),
-        gpu.identity.name or UNKNOWN,
+        shortened(gpu.identity.name or UNKNOWN, _LONGEST_NAME),
         si(value.get("sm_clock_hz"), "Hz"),
         percent(gpu.share("sm_clock_hz", "sm_clock_max_hz")),
         si(value.get("power_w"), "W", 3),

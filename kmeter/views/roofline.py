@@ -9,7 +9,7 @@ from rich.text import Text
 from kmeter.model.compute_units import label, operation
 from kmeter.model.device import Source
 from kmeter.model.roofline import Bound, Placed, Roof, Roofline
-from kmeter.units import UNKNOWN, number, percent, si
+from kmeter.units import UNKNOWN, number, percent, shortened, si
 from kmeter.views.roofline_plot import RooflinePlot, mark, roof_text
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
@@ -131,15 +131,6 @@ def _point_row(index: int, placed: Placed, scale: float, longest: int) -> tuple[
 def _of_measured(placed: Placed, measured: Roofline) -> str:
     fraction = measured.place(placed.point).fraction_of_roof
     return UNKNOWN if fraction is None else number(100 * fraction, 3)
-
-
-def shortened(name: str, longest: int) -> str:
-    """A name of at most ``longest`` characters: its beginning and its end."""
-    name = " ".join(name.split())
-    if len(name) <= longest:
-        return name
-    head = (longest - 1) * 2 // 3
-    return f"{name[:head]}…{name[head + 1 - longest :]}"
 
 
 def _verdicts(line: Roofline, placed: Sequence[Placed]) -> Iterator[RenderableType]:

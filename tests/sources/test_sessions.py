@@ -89,12 +89,14 @@ def test_the_time_between(tmp_path: Path) -> None:
         (b"690.5", b"1e999", "line 3: "),
         (b"690.5", b"-1", "line 3: a value that no GPU has"),
         (b"690.5", b"1e300", "line 3: a value that no GPU has"),
+        (b"690.5", b"9e18", "line 3: a value that no GPU has"),
         (b"690.5", b"true", "line 3: not a session"),
         (b"1073741824", b"-5", "line 3: a value that no GPU has"),
         (b'"python"', rb'"\u001b[2J"', "line 3: a text that is none"),
         (b'"NVIDIA H200"', rb'"\u001b[2J"', "line 1: a name that no GPU has"),
         (b"2026-12-02T22:00:01.250+00:00", b"yesterday", "line 3: no moment"),
         (b"2026-12-02T22:00:02.000", b"2025-12-02T22:00:02.000", "line 4: no moment"),
+        (b"22:00:02.000+00:00", b"23:00:02.000+05:00", "line 4: no moment"),
         (b'"values"', b'"values":7,"x"', "line 2: not a session"),
         (b'"gpus":[{', b'"gpus":[{},{', "line 2: no moment"),
     ],
@@ -110,6 +112,14 @@ def test_what_is_no_session_is_refused_with_its_line(
                      head + b"\n" + tail.replace(old, new, 1))  # fmt: skip
     with pytest.raises(UsageError, match=says):
         read_session(file)
+
+
+def test_the_order_of_moments_is_that_of_their_times_whatever_their_zones(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    raw = file.read_bytes()
+    assert b"22:00:02.000+00:00" in raw
+    file.write_bytes(raw.replace(b"22:00:02.000+00:00", b"17:00:02.000-05:00"))
+    assert len(read_session(file)) == 3
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from snapshots import check_snapshot, drawn
 from kmeter.model.comparison import comparison
 from kmeter.model.peaks import peaks
 from kmeter.model.roofline import KernelPoint, Placed, Roofline, roofline
+from kmeter.units import shortened
 from kmeter.views.compare import ComparisonView
 from kmeter.views.compare_json import comparison_document
-from kmeter.views.roofline import RooflineView, shortened
+from kmeter.views.roofline import RooflineView
 from kmeter.views.roofline_json import points_csv, roofline_document
 from kmeter.views.roofline_svg import RIGHT, WIDTH, roofline_svg
 

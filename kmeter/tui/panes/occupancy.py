@@ -22,9 +22,9 @@ from kmeter.model.launch_text import parse_blocks, parse_launch
 from kmeter.sources import open_device, resolve
 from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
+from kmeter.units import shortened
 from kmeter.views.heatmap import Heatmap, SharedHeatmap
 from kmeter.views.occupancy import OccupancyView
-from kmeter.views.roofline import shortened
 
 _FALLBACK_CC = "9.0"
 _REGISTER_STEP, _MOST_REGISTERS = 8, 255

@@ -23,8 +23,7 @@ from kmeter.model.roofline import Roofline as Line
 from kmeter.model.roofline import roofline as line_of
 from kmeter.tui.drawing import View
 from kmeter.tui.panes import Pane
-from kmeter.units import UNKNOWN, number, percent, si
-from kmeter.views.roofline import shortened
+from kmeter.units import UNKNOWN, number, percent, shortened, si
 from kmeter.views.roofline_plot import Frame, RooflinePlot, frame_of, mark, roof_text
 
 AUTOMATIC = "busiest"
