@@ -42,6 +42,8 @@ class Note(msgspec.Struct, tag="note", frozen=True):
     samples: int = 0
     median_s: float | None = None
     precision: float | None = None
+    spread_s: tuple[float, ...] = ()
+    """Samples by their length, evenly chosen, as many as tell how they spread."""
 
 
 class Lap(msgspec.Struct, tag="lap", frozen=True):

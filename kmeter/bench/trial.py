@@ -31,12 +31,14 @@ from kmeter.measure.engines import SHORTEST_S
 from kmeter.measure.stopping import StopRule
 from kmeter.measure.telemetry import Sampler
 from kmeter.model.benchmark import Check, Outcome, Row
-from kmeter.model.samples import quantile, summary
+from kmeter.model.samples import evenly_chosen, quantile, summary
 from kmeter.model.score import impossible
 
 _CLOCKS = (time.perf_counter, time.perf_counter_ns, time.monotonic, time.time)
 """Taken when kmeter is loaded: a file may replace them in ``time``."""
 _WARM_UP, _AGAIN = 10, 5
+_SPREAD_TOLD = 128
+"""Samples that a listener gets while more are taken."""
 _NO_WORK_S = 0.3e-6
 """Below what any kernel takes on any GPU, its launch included."""
 
@@ -305,8 +307,11 @@ class Trial:
         found = summary(samples)
         if found is not None:
             self._emit(
-                Note(self._case.label, "sampling", found.size, found.median, found.precision)
-            )
+                Note(
+                    self._case.label, "sampling", found.size, found.median, found.precision,
+                    evenly_chosen(sorted(samples), _SPREAD_TOLD),
+                )
+            )  # fmt: skip
 
 
 def replaced_clocks() -> bool:

@@ -3,6 +3,8 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
 
 from kmeter.errors import UsageError
 
@@ -31,4 +33,30 @@ def serve(address: str, arguments: Sequence[str]) -> None:
     command = shlex.join([sys.executable, "-c", _RUN, "tui", *arguments])
     if host not in {"127.0.0.1", "localhost", "::1"}:
         print("kmeter: whoever reaches this port can run benchmark files here", file=sys.stderr)
-    Server(command, host=host, port=port, title="kmeter").serve()
+    _guarded(Server, host)(command, host=host, port=port, title="kmeter").serve()
+
+
+def _guarded(server: type[Any], served: str) -> type[Any]:
+    """The server, refusing what a page of another site opens: a browser asks it on that page's behalf."""
+    from aiohttp import web
+
+    class Guarded(server):  # type: ignore[misc]  # its type is known only when it is installed
+        async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+            if not is_same_site(request.headers.get("Origin"), request.host, served):
+                raise web.HTTPForbidden(text="kmeter is opened by its own page alone")
+            return await super().handle_websocket(request)  # type: ignore[no-any-return]
+
+    return Guarded
+
+
+def is_same_site(origin: str | None, host: str, served: str = "") -> bool:
+    """Whether a request comes from the server's own page, or from no page at all.
+
+    ``host`` must be an address, or the name that it is ``served`` by: a page could have any other name
+    lead here.
+    """
+    name = urlsplit(f"//{host}").hostname or ""
+    is_address = name in {"localhost", served} or name.replace(".", "").isdecimal() or ":" in name
+    if origin is None:
+        return is_address
+    return is_address and urlsplit(origin).netloc == host

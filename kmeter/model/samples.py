@@ -67,6 +67,14 @@ def summary(samples: Sequence[float]) -> Summary | None:
     )
 
 
+def evenly_chosen(ordered: Sequence[float], most: int) -> tuple[float, ...]:
+    """At most so many of ordered samples, the first and the last among them."""
+    if len(ordered) <= most:
+        return tuple(ordered)
+    last = len(ordered) - 1
+    return tuple(ordered[round(index * last / (most - 1))] for index in range(most))
+
+
 def quantile(ordered: Sequence[float], fraction: float) -> float:
     """The value below which ``fraction`` of sorted values lie, linear between two of them."""
     place = (len(ordered) - 1) * fraction

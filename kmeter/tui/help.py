@@ -21,7 +21,7 @@ KEYS = (
     ("arrows", "Occupancy: move in the heat map, m another map; Roofline: pan"),
     ("n  N", "Occupancy: another compiled kernel; Roofline: n next point"),
     ("[  ]  d  m", "Roofline: zoom, data type, peaks or measured; v L2, L1"),
-    ("r  x", "Ceilings, Bench: run, stop"),
+    ("r  x", "Ceilings, Bench: run, stop; R: all ceilings"),
     ("s", "save the screen as SVG"),
     ("t", "another theme; Ctrl-P has them all, and every command"),
     ("q  Ctrl-C", "quit"),

@@ -5,10 +5,15 @@ from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
-from screens import screen, text_of
+from screens import at_work, screen, text_of
+from textual.pilot import Pilot
 
+from kmeter.bench.events import Loaded, Note
 from kmeter.kernels.files import kernels_of
+from kmeter.model.benchmark import Environment
 from kmeter.tui.app import KmeterApp
+from kmeter.tui.panes.bench import Bench
+from kmeter.tui.panes.ceilings import Ceilings
 from kmeter.tui.start import Start
 
 BOUNDS = Path(__file__).parents[1] / "data" / "kernels" / "cubin" / "130" / "bounds.sm_80.cubin"
@@ -60,3 +65,37 @@ def test_where_no_gpu_can_be_read_the_pane_says_why() -> None:
 
     asyncio.run(run())
     assert "no NVIDIA driver" in " ".join(found[0].split())
+
+
+def test_the_samples_spread_while_they_are_taken() -> None:
+    """The drawing grows with what the process tells, before the row is finished."""
+    found: list[str] = []
+
+    async def act(app: KmeterApp, pilot: Pilot[None]) -> None:
+        pane = next(pane for pane in app.panes() if isinstance(pane, Bench))
+        pane.take(Loaded(Environment(), []))
+        for slowest in (1.2e-3, 2e-3):
+            samples = tuple(1e-3 + n * (slowest - 1e-3) / 63 for n in range(64))
+            pane.take(Note("copy", "sampling", 64, 1.1e-3, 0.02, samples))
+            await pilot.pause()
+            found.append(text_of(app))
+
+    at_work(act, pane="bench")
+    assert "samples of copy so far" in found[0]
+    assert "1 ms" in found[0]
+    assert "1.2 ms" in found[0]
+    assert "1.99 ms" in found[1]
+
+
+def test_all_ceilings_are_asked_for_by_a_key_of_their_own() -> None:
+    asked: list[bool] = []
+
+    async def act(app: KmeterApp, pilot: Pilot[None]) -> None:
+        pane = next(pane for pane in app.panes() if isinstance(pane, Ceilings))
+        for key in ("R", "r"):
+            await pilot.press(key)
+            await pilot.pause()
+            asked.append(pane._is_quick)
+
+    at_work(act, pane="ceilings")
+    assert asked == [False, True]

@@ -1,11 +1,11 @@
 """A file of benchmarks, run from here: its rows as they are finished, the one at work with its median."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -38,9 +38,11 @@ class Bench(WorkPane):
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="a Python file with @kmeter.benchmark, then Enter", id="file")
+        yield View("", id="spread")
         yield from super().compose()
 
     def on_mount(self) -> None:
+        self.query_one("#spread", View).display = False
         self.tell(
             "name a file, then Enter or r runs it; kmeter bench --init FILE writes a first one"
         )
@@ -90,6 +92,8 @@ class Bench(WorkPane):
             self._tell_row(event.label)
         elif isinstance(event, Note):
             self._tell_row(", ".join(filter(None, (sampling_text(event), self._clock))))
+            if event.spread_s:
+                self._show_spread(f"samples of {event.label} so far", event.spread_s)
         elif isinstance(event, Finished):
             self._join(event.row)
             self._show()
@@ -102,12 +106,14 @@ class Bench(WorkPane):
         if self.is_working:  # it would be called interrupted
             run = replace(run, is_complete=True)
         last = run.rows[-1] if run.rows else None
-        spread: list[RenderableType] = (
-            [Text(f"samples of {last.label}"), Distribution(last.samples_s), ""]
-            if last and last.samples_s
-            else []
-        )
-        self.query_one("#run", View).draw(Group(*spread, BenchView(run)))
+        if last and last.samples_s:
+            self._show_spread(f"samples of {last.label}", last.samples_s)
+        self.query_one("#run", View).draw(BenchView(run))
+
+    def _show_spread(self, heading: str, samples_s: Sequence[float]) -> None:
+        spread = self.query_one("#spread", View)
+        spread.display = True
+        spread.draw(Group(Text(heading), Distribution(samples_s), ""))
 
     def _join(self, row: Row) -> None:
         """A row with a time, FLOP and bytes is a point of the roofline; a newer one replaces it."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
 
 from kmeter.errors import NoGpuError
 from kmeter.measure.client import Client
@@ -18,13 +20,16 @@ from kmeter.views.ceiling import CeilingView
 
 
 class Ceilings(WorkPane):
-    """``r`` measures the main ones; the table grows as they are finished."""
+    """``r`` measures the main ones, ``R`` all; the table grows as they are finished."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("R", "begin_all", "all", key_display="R")]
 
     def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
         super().__init__(id=id)
         self._card: Card | None = None
         self._reason = "not read yet"
         self._collector = Collector()
+        self._is_quick = True
 
     def show_card(self, card: Card | None, reason: str) -> None:
         self._card, self._reason = card, reason
@@ -34,7 +39,7 @@ class Ceilings(WorkPane):
     def _show(self, run: CeilingRun | None, reason: str) -> None:
         here = self._card is not None and self._card.device.source is Source.DRIVER
         way = (
-            "r measures the main ones (about 10 s)"
+            "r measures the main ones (about 10 s), R all (minutes)"
             if here
             else "measuring needs a card of this machine"
         )
@@ -50,17 +55,29 @@ class Ceilings(WorkPane):
 
     # ---- measuring ------------------------------------------------------------------------
 
+    def action_begin(self) -> None:
+        self._begin(is_quick=True)
+
+    def action_begin_all(self) -> None:
+        self._begin(is_quick=False)
+
+    def _begin(self, *, is_quick: bool) -> None:
+        if not self.is_working:
+            self._is_quick = is_quick
+            super().action_begin()
+
     def client(self) -> Client:
         card = self._card
         if card is None or card.device.source is not Source.DRIVER:
             raise NoGpuError("ceilings are measured on a card of this machine")
         self._collector = Collector()
-        return Client(card.uuid or str(card.ordinal or 0), Options(quick=True), is_quiet=True)
+        options = Options(quick=self._is_quick)
+        return Client(card.uuid or str(card.ordinal or 0), options, is_quiet=True)
 
     def events_of(self, client: Any) -> Iterator[Event]:
         from kmeter.measure.catalogue import names_of
 
-        found: Iterator[Event] = client.events(names_of(quick=True))
+        found: Iterator[Event] = client.events(names_of(quick=self._is_quick))
         return found
 
     def take(self, event: Event) -> None:
