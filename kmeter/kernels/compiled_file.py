@@ -62,6 +62,8 @@ def _bound_of(path: Path) -> int:
         raise UsageError(f"cannot read {path}: {reason}") from None
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise UsageError(f"{path} is no regular file", "Standard input is read as -")
+    if found.st_size > _MOST_BYTES:
+        raise UsageError(f"{path} is larger than any file of kernels")
     return min(_MOST_BYTES, found.st_size + _SLACK)
 
 

@@ -7,8 +7,10 @@ What stands where follows from images of CUDA 11.8, 12, 13.0 and 13.5 beside wha
 import re
 import struct
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import NamedTuple
 
+from kmeter.kernels._shared_reserve import LARGEST
 from kmeter.kernels.elf_image import RELOCATABLE, BrokenFileError, ElfImage, Section
 from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
 
@@ -114,7 +116,7 @@ def _kernel(
         barriers=_barriers(image, said, text),
         stack_bytes=_stack_bytes(totals, name),
         cumulative_stack_bytes=totals.stack.get(name) or None,
-        max_threads_per_block=threads[0] * threads[1] * threads[2] if threads else None,
+        max_threads_per_block=prod(threads) if threads else None,
         required_block=_dimensions(said.get(_REQUIRED_BLOCK)),
         cluster=_dimensions(said.get(_CLUSTER)),
         max_cluster_rank=rank[0] if rank else None,
@@ -137,23 +139,26 @@ def _stack_bytes(totals: _Totals, name: str) -> int | None:
 def _barriers(image: ElfImage, said: Mapping[int, Attribute], text: Section) -> int:
     """Of the kernel's own list from CUDA 13 on; before, of the flags of its code's section."""
     if image.abi_version >= _NEW_ABI:
-        return said.get(_BARRIERS, (0,))[0]
+        return (said.get(_BARRIERS) or (0,))[0]
     return text.flags >> 20 & 0x7F
 
 
 def _shared_bytes(
     image: ElfImage, sections: Mapping[str, Section], name: str, architecture: str
-) -> int:
+) -> int | None:
+    """None for a size that no memory has."""
     section = sections.get(_SHARED + name)
-    if section is None:
-        return 0
+    if section is None or section.size > LARGEST:
+        return None if section else 0
     number = int(architecture.removeprefix("sm_").rstrip("af"))
     is_reserved = number >= _RESERVING and image.kind != RELOCATABLE
     return max(0, section.size - _RESERVED_BYTES) if is_reserved else section.size
 
 
 def _dimensions(value: Attribute | None) -> Dimensions | None:
-    return (value[0], value[1], value[2]) if value is not None and len(value) == 3 else None
+    if value is None or len(value) != 3 or prod(value) > LARGEST:
+        return None
+    return value[0], value[1], value[2]
 
 
 # ---- attributes -----------------------------------------------------------------------------

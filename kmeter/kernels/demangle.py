@@ -17,7 +17,7 @@ _EXPANSION = re.compile(r"Dp|sp")
 """Of a pack, for each member of which what follows is repeated: one within another is a power."""
 _MOST_NAME, _MOST_LETTERS = 2**16, 2**25
 """Letters of one name, and of all that are spelled at once."""
-_LIMITS = (2**29, 10)
+_LIMITS = (2**28, 3)
 """Bytes and seconds of a process that reads other names."""
 
 
@@ -89,7 +89,7 @@ def _spelled_elsewhere(names: Sequence[str]) -> dict[str, str]:
             [sys.executable, "-I", "-S", __file__],
             input=json.dumps(fitting).encode(),
             capture_output=True,
-            timeout=2 * _LIMITS[1],
+            timeout=3 * _LIMITS[1],
             check=False,
         )
         lines = [json.loads(line) for line in done.stdout.splitlines()]

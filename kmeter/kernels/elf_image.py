@@ -15,8 +15,8 @@ CUDA_MACHINE = 190
 """EM_CUDA."""
 RELOCATABLE = 1
 """ET_REL: not linked yet."""
-_NONE, _NOTHING_IN_FILE = 0, 8
-"""SHT_NULL, a header alone; SHT_NOBITS: the section has a size and no bytes."""
+_WITHOUT_BYTES = frozenset({0, 8})
+"""SHT_NULL is a header alone; SHT_NOBITS has a size and no bytes."""
 _ELSEWHERE = 0xFFFF
 """SHN_XINDEX: the number stands in the first section's header."""
 _ENTRY = 0x10
@@ -62,6 +62,11 @@ class Section(NamedTuple):
     link: int
     info: int
 
+    @property
+    def is_in_file(self) -> bool:
+        """Whether there are bytes of it."""
+        return self.kind not in _WITHOUT_BYTES
+
 
 class Symbol(NamedTuple):
     """A symbol: a function, of which some are kernels, or something else."""
@@ -98,7 +103,7 @@ class ElfImage:
         """Whether a GPU runs it."""
         return self.machine == CUDA_MACHINE
 
-    @property
+    @cached_property
     def end(self) -> int:
         """Where the last of its tables and sections ends: its size, as it says itself.
 
@@ -106,16 +111,14 @@ class ElfImage:
         """
         sections = self._sections_at + self._section_bytes * len(self.sections)
         segments = self._segments_at + self._segment_bytes * self._segment_count
-        inside = (
-            s.offset + s.size for s in self.sections if s.kind not in {_NONE, _NOTHING_IN_FILE}
-        )
+        inside = (section.offset + section.size for section in self.sections if section.is_in_file)
         return max([16 + self._layout.header.size, sections, segments, *inside])
 
     def check_bounds(self) -> None:
         """Raise BrokenFileError where it is cut off, or its sections take more than there is of it."""
         if self.end > len(self._data):
             raise BrokenFileError("it is cut off")
-        inside = sum(s.size for s in self.sections if s.kind not in {_NONE, _NOTHING_IN_FILE})
+        inside = sum(section.size for section in self.sections if section.is_in_file)
         if inside > _MOST_SHARING * self.end:
             raise BrokenFileError("its sections overlap")
 
@@ -129,7 +132,7 @@ class ElfImage:
             raise BrokenFileError("its table of sections does not fit into it")
         rows = list(form.iter_unpack(self._slice(self._sections_at, count * form.size)))
         index = rows[0][6] if self._names_index == _ELSEWHERE else self._names_index
-        if index >= count or rows[index][1] == _NOTHING_IN_FILE:
+        if index >= count or rows[index][1] in _WITHOUT_BYTES:
             raise BrokenFileError("its sections have no names")
         names = _Names(self._slice(rows[index][4], rows[index][5]))
         return [
@@ -150,8 +153,7 @@ class ElfImage:
 
     def view_of(self, section: Section) -> memoryview:
         """Its bytes, where they lie; none where it has none in the file."""
-        size = 0 if section.kind in {_NONE, _NOTHING_IN_FILE} else section.size
-        return self._slice(section.offset if size else 0, size)
+        return self._slice(section.offset, section.size) if section.is_in_file else self._data[:0]
 
     def data_of(self, section: Section) -> bytes:
         """The same as a copy."""

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from math import prod
 
+from kmeter.kernels._shared_reserve import LARGEST
 from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
 
 _TARGET = re.compile(r"^[ \t]*\.target\s+(sm_[0-9]{2,3}[af]?)", re.MULTILINE)
@@ -12,10 +14,10 @@ _BRACE, _WORD = re.compile(r"[{}]"), re.compile(r"[\w$%]+")
 _ENTRY = re.compile(r"\.entry\s+([A-Za-z_$%][\w$]*)")
 _DIRECTIVE = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxnreg|reqnctapercluster|maxclusterrank)\s+"
-    r"(\d{1,9})(?:\s*,\s*(\d{1,9}))?(?:\s*,\s*(\d{1,9}))?"
+    r"(\d{1,99})(?:\s*,\s*(\d{1,99}))?(?:\s*,\s*(\d{1,99}))?"
 )
 _SHARED = re.compile(
-    r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,9}\]){0,8})"
+    r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,99}\]){0,99})"
 )
 NOTE = "PTX has no registers yet: the driver or ptxas gives them"
 
@@ -72,11 +74,12 @@ def _kernel(
     rank = bounds.get("maxclusterrank")
     words = set(_WORD.findall(inside)) if outside else set()
     used = sum(outside[word] for word in words if word in outside)
+    shared = sum(_shared_bytes(inside).values()) + used
     return CompiledKernel(
         name=name,
         architecture=target,
-        static_shared_bytes=sum(_shared_bytes(inside).values()) + used,
-        max_threads_per_block=threads[0] * threads[1] * threads[2] if threads else None,
+        static_shared_bytes=shared if shared <= LARGEST else None,
+        max_threads_per_block=prod(threads) if threads else None,
         required_block=bounds.get("reqntid"),
         min_blocks_per_sm=blocks[0] if blocks else None,
         cluster=bounds.get("reqnctapercluster"),
@@ -88,7 +91,9 @@ def _kernel(
 
 def _directives(head: str) -> Iterator[tuple[str, Dimensions]]:
     for said in _DIRECTIVE.finditer(head):
-        yield said[1], (int(said[2]), int(said[3] or 1), int(said[4] or 1))
+        extents = int(said[2]), int(said[3] or 1), int(said[4] or 1)
+        if prod(extents) <= LARGEST:
+            yield said[1], extents
 
 
 def _shared_bytes(text: str) -> dict[str, int]:

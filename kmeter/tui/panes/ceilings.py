@@ -22,7 +22,7 @@ from kmeter.views.ceiling import CeilingView
 class Ceilings(WorkPane):
     """``r`` measures the main ones, ``R`` all; the table grows as they are finished."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("R", "begin_all", "all", key_display="R")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("R", "begin_all", "all", show=False)]
 
     def __init__(self, id: str) -> None:  # noqa: A002 - as Textual calls it
         super().__init__(id=id)
