@@ -30,6 +30,7 @@ HERE = Path(__file__).parent
 COMMANDS = {
     "info": "info -d snapshot:h200",
     "occupancy": "occupancy --block 256 --regs 64 --cc 8.6",
+    "kernels": "occupancy tests/data/kernels/cubin/130/spill.sm_86.cubin --sort occupancy",
     "heatmap": "occupancy --block 256 --regs 64 --cc 8.6 --heatmap",
     "roofline": (
         "roofline -d h100-sxm --dtype fp32 --dtype bf16-tensor --ai 0.33 "
@@ -48,7 +49,7 @@ PANES = {
 }
 """Pictures of the dashboard: the pane, and the second of the session that comes along."""
 PANE_SIZE = (100, 30)
-WIDTHS = {"heatmap": 76, "bench": 104}
+WIDTHS = {"heatmap": 76, "bench": 104, "kernels": 136}
 WIDTH = 92
 
 # Rich's own template fetches its font from the network; a picture should not.
