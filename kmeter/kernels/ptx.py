@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from math import prod
 
+from kmeter.errors import UsageError
 from kmeter.kernels._shared_reserve import LARGEST
 from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
 
@@ -19,6 +21,7 @@ _DIRECTIVE = re.compile(
 _SHARED = re.compile(
     r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,99}\]){0,99})"
 )
+_MOST_KERNELS = 2**18
 NOTE = "PTX has no registers yet: the driver or ptxas gives them"
 
 
@@ -28,10 +31,12 @@ def is_ptx(text: str) -> bool:
 
 
 def kernels_of_ptx(text: str) -> list[CompiledKernel]:
-    """Every entry point, in order."""
+    """Every entry point, in order; raises UsageError where they are too many for one module."""
     text = _COMMENT.sub(" ", text)
     target = _TARGET.search(text)
-    entries = list(_ENTRY.finditer(text))
+    entries = list(islice(_ENTRY.finditer(text), _MOST_KERNELS + 1))
+    if len(entries) > _MOST_KERNELS:
+        raise UsageError("it has too many kernels for one module of PTX")
     ends = [*(entry.start() for entry in entries[1:]), len(text)]
     bodies = [
         (entry[1], *_body(text[entry.end() : end]))

@@ -1,7 +1,8 @@
 """Folders that Triton and torch.inductor keep compiled kernels in: an image, and JSON of how it is launched."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from kmeter.model.launch import WARP_SIZE
 _MOST_JSON_BYTES = 2**22
 _MOST_WARPS = 32
 _MOST_DEPTH = 6
-_MOST_IMAGES = 200_000
+_MOST_IMAGES, _MOST_BYTES, _MOST_KERNELS = 200_000, 2**34, 2**20
+"""Of a whole cache; what is older is left out."""
 
 
 def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
@@ -26,7 +28,8 @@ def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
     A kernel whose files are broken is left out only where its image cannot be read at all.
     """
     images = sorted(islice(_images(folder, 0), _MOST_IMAGES), key=_age)
-    found = [kernel for image in images for kernel in _kernels(image)]
+    every = (kernel for image in _affordable(images) for kernel in _kernels(image))
+    found = list(islice(every, _MOST_KERNELS))
     if not found:
         raise UsageError(
             f"{folder} holds no compiled kernel", "A Triton cache has .cubin files in it"
@@ -56,6 +59,17 @@ def _age(image: Path) -> tuple[float, str]:
         return -image.stat().st_mtime, str(image)
     except OSError:
         return 0.0, str(image)
+
+
+def _affordable(images: Iterable[Path]) -> Iterator[Path]:
+    """The first ones: many links may lead to one large file."""
+    left = _MOST_BYTES
+    for image in images:
+        with suppress(OSError):
+            size = image.stat().st_size
+            if size <= left:
+                left -= size
+                yield image
 
 
 def _kernels(image: Path) -> list[CompiledKernel]:
