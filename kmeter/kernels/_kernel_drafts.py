@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kmeter.kernels._linked_barriers import LinkedBarriers
 from kmeter.kernels._ownership import Claim
 from kmeter.kernels._ptxas_lines import Frame, Used
 from kmeter.kernels._shared_reserve import generation, with_unknown_reserve, without_reserve
@@ -42,15 +43,17 @@ def as_kernels(drafts: list[Draft]) -> list[CompiledKernel]:
     old_order = not any(draft.is_in_order for draft in named)
     kernels: dict[int, CompiledKernel] = {}
     compiled: dict[tuple[str, str | None], list[int]] = {}
+    barriers = LinkedBarriers()
     for at, draft in enumerate(named):
         kernel = _linked(draft, architectures) if draft.linked else _compiled(draft, old_order)
         places = compiled.setdefault((kernel.name, kernel.architecture), [])
         if draft.linked:
+            barriers.heard(kernel, {kernels[place].barriers for place in places})
             kernels[_only(places, kernels, at)] = kernel
         else:
             places.append(at)
             kernels[at] = kernel
-    return [kernels[at] for at in sorted(kernels)]
+    return [barriers.certain(kernels[at]) for at in sorted(kernels)]
 
 
 def _only(places: list[int], kernels: dict[int, CompiledKernel], otherwise: int) -> int:

@@ -169,6 +169,8 @@ class _Collected:
 
     def _take_images(self, data: memoryview, suffix: str, name: str) -> None:
         """One image, or several of them one after another."""
+        if data[:4] != ELF_MAGIC:
+            self._remark("an image that is broken: it is no ELF image")
         while data[:4] == ELF_MAGIC:
             image = ElfImage(data)
             found = kernels_of_image(image, suffix)

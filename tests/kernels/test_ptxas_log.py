@@ -179,3 +179,33 @@ def test_the_linker_makes_one_of_a_kernel_that_was_compiled_twice() -> None:
         ("k7", 9, "nvlink"),
         ("k8", 8, "ptxas"),
     ]
+
+
+# ---- nvlink's barriers ----------------------------------------------------------------------
+
+
+def linked(*barriers: int) -> list[int | None]:
+    """What is read where nvlink says these of kernels a, b, c, …"""
+    text = "".join(
+        f"nvlink info    : Function properties for '{name}' (target: sm_90):\n"
+        f"nvlink info    : used 10 registers, {count} barriers, 0 stack, 0 bytes smem\n"
+        for name, count in zip("abcdef", barriers, strict=False)
+    )
+    found = kernels_of_log(text)
+    assert [kernel.name for kernel in found] == list("abcdef"[: len(barriers)])
+    return [kernel.barriers for kernel in found]
+
+
+@pytest.mark.parametrize(
+    ("said", "certain"),
+    [
+        ((1, 1, 4, 4), [1, None, 4, None]),
+        ((1, 0, 4, 1), [1, 0, 4, 1]),
+        ((0, 0, 2, 3), [0, 0, 2, 3]),
+        ((16,), [16]),
+    ],
+)
+def test_a_number_of_barriers_that_only_repeats_the_most_so_far_is_not_believed(
+    said: tuple[int, ...], certain: list[int | None]
+) -> None:
+    assert linked(*said) == certain
