@@ -11,6 +11,13 @@ def kernels_of(path: Path, architecture: str | None = None) -> Contents:
 
     Raises UsageError, naming it, where it holds no kernel.
     """
-    if path.is_dir():
+    if _is_folder(path):
         return Contents(kernels_of_cache(path), [])
     return contents_of(path, architecture)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a name that is too long, or has a NUL in it: read and told there
+        return False
