@@ -19,5 +19,8 @@ def kernels_of(path: Path, architecture: str | None = None) -> Contents:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # a name that is too long, or has a NUL in it: read and told there
+    except (
+        OSError,
+        ValueError,
+    ):  # a name that is too long, or has a NUL in it: read and told there
         return False

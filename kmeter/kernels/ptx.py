@@ -22,7 +22,9 @@ _SHARED = re.compile(
     r"\.shared\s+(?:\.align\s+\d{1,9}\s+)?(?:\.v(\d)\s+)?\.[a-z]+(\d{1,3})\s+([\w$%]+)\s*((?:\[\d{0,99}\]){0,99})"
 )
 _MOST_KERNELS = 2**18
+_CALL = re.compile(r"\bcall(?:\.uni)?\b")
 NOTE = "PTX has no registers yet: the driver or ptxas gives them"
+NOTE_ON_CALLS = f"{NOTE}; functions that it may call use shared memory, too"
 
 
 def is_ptx(text: str) -> bool:
@@ -42,11 +44,28 @@ def kernels_of_ptx(text: str) -> list[CompiledKernel]:
         (entry[1], *_body(text[entry.end() : end]))
         for entry, end in zip(entries, ends, strict=False)
     ]
-    shared = _shared_bytes(_outside(text))
-    return [
+    outside = _outside(text)
+    shared = _shared_bytes(outside)
+    kernels = [
         _kernel(name, head, inside, target[1] if target else None, shared)
         for name, head, inside in bodies
     ]
+    elsewhere = _declarations(text) - _declarations(outside)
+    if elsewhere == sum(_declarations(inside) for _, _, inside in bodies):
+        return kernels
+    return [
+        kernel._replace(static_shared_bytes=None, note=NOTE_ON_CALLS) if _calls(inside) else kernel
+        for kernel, (_, _, inside) in zip(kernels, bodies, strict=True)
+    ]
+
+
+def _declarations(text: str) -> int:
+    """How many variables in shared memory it declares."""
+    return sum(1 for _ in _SHARED.finditer(text))
+
+
+def _calls(inside: str) -> bool:
+    return _CALL.search(inside) is not None
 
 
 def _body(text: str) -> tuple[str, str]:

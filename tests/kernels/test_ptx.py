@@ -168,3 +168,16 @@ def test_too_many_kernels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(kernels_of_ptx(HEAD + ".entry a() { }" * 3)) == 3
     with pytest.raises(UsageError, match="too many kernels"):
         kernels_of_ptx(HEAD + ".entry a() { }" * 4)
+
+
+def test_shared_memory_of_functions_that_a_kernel_may_call_is_unknown() -> None:
+    text = """.version 8.0
+.target sm_80
+.func meeting() { .shared .align 4 .b8 room[128]; ret; }
+.visible .entry caller() { call.uni meeting, (); ret; }
+.visible .entry other() { .shared .align 4 .b8 own[64]; ret; }
+"""
+    caller, other = kernels_of_ptx(text)
+    assert caller.static_shared_bytes is None
+    assert "may call" in caller.note
+    assert (other.static_shared_bytes, other.note) == (64, NOTE)
