@@ -249,6 +249,11 @@ def shortened(name: str, longest: int) -> str:
     return f"{name[:head]}…{name[head + 1 - longest :]}"
 
 
+def printable(text: str) -> str:
+    """Text that moves no cursor and ends no line, whatever it names."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
 def ascii_only(text: str) -> str:
     """The same text in ASCII, for terminals and locales that know no more."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

@@ -12,11 +12,12 @@ from kmeter.errors import GateFailedError, UsageError
 from kmeter.kernels.compiled_file import Contents, contents_of_bytes
 from kmeter.kernels.demangle import demangled
 from kmeter.kernels.files import kernels_of
+from kmeter.model.architecture import architecture, compute_capability
 from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.kernel_change import GATES, KernelChange, kernel_changes, spill_bytes
 from kmeter.model.kernel_occupancy import KernelOccupancy, LaunchWish, occupancies
-from kmeter.model.launch_text import parse_blocks
-from kmeter.units import parse_fraction, parse_size, percent, quoted
+from kmeter.model.launch_text import parse_launch
+from kmeter.units import parse_fraction, percent, printable, quoted
 
 _MOST_TEXT_BYTES = 2**28
 Order = Callable[[KernelOccupancy], tuple[float, str]]
@@ -45,29 +46,45 @@ class FileQuestion(NamedTuple):
 
 def answer(question: FileQuestion) -> None:
     """Read the files and show what is in them; raises UsageError, and GateFailedError."""
-    gates, required = _gates(question), _required(question)
-    kernels, remarks = _chosen(question, question.files)
-    items = _sorted(occupancies(kernels, _wish(question)), question.sort)
-    if question.diff is not None:
-        newer, newer_remarks = _chosen(question, [question.diff])
-        changes = kernel_changes(items, occupancies(newer, _wish(question)))
-        _show_changes(question, changes, [*remarks, *newer_remarks], gates)
+    gates, required, wish = _gates(question), _required(question), _wish(question)
+    kernels, remarks = _chosen(question, question.files, wish)
+    items = _sorted(occupancies(kernels, wish), question.sort)
+    if question.diff is None:
+        _show(question, items, remarks)
+        _demand(items, required)
         return
-    _show(question, items, remarks)
-    below = [item for item in items if item.fraction is not None and item.fraction < required]
+    newer, newer_remarks = _chosen(question, [question.diff], wish)
+    judged = occupancies(newer, wish)
+    changes = kernel_changes(items, judged)
+    _show_changes(question, changes, [*remarks, *newer_remarks], gates)
+    _demand(judged, required)
+
+
+def _demand(items: list[KernelOccupancy], required: float | None) -> None:
+    """Raises GateFailedError where a kernel has less, or where that cannot be known."""
+    if required is None:
+        return
+    known = [item.fraction for item in items if item.fraction is not None]
+    below = [fraction for fraction in known if fraction < required]
     if below:
-        reached = percent(min(item.fraction or 0.0 for item in below))
         raise GateFailedError(
             f"{len(below)} of {len(items)} kernels are below the {percent(required)} of --require, "
-            f"the lowest at {reached}"
+            f"the lowest at {percent(min(below))}"
+        )
+    if len(known) < len(items) or not items:
+        unknown = len(items) - len(known)
+        raise GateFailedError(
+            f"the occupancy of {unknown} of {len(items)} kernels is unknown, and --require asks for it"
         )
 
 
 # ---- reading and choosing -------------------------------------------------------------------
 
 
-def _chosen(question: FileQuestion, files: Sequence[str]) -> tuple[list[CompiledKernel], list[str]]:
-    found = [(file, _contents(file, question.arch)) for file in files]
+def _chosen(
+    question: FileQuestion, files: Sequence[str], wish: LaunchWish
+) -> tuple[list[CompiledKernel], list[str]]:
+    found = [(file, _contents(file, question)) for file in files]
     several = len(found) > 1
     kernels = [
         kernel._replace(source=f"{file}: {kernel.source}".rstrip(": ")) if several else kernel
@@ -75,24 +92,40 @@ def _chosen(question: FileQuestion, files: Sequence[str]) -> tuple[list[Compiled
         for kernel in contents.kernels
     ]
     remarks = [
-        f"{file}: {remark}" if several else remark
+        f"{printable(file)}: {remark}" if several else remark
         for file, contents in found
         for remark in contents.remarks
     ]
-    chosen = _of_architecture(_named(kernels, question.kernel), question)
-    if kernels and not chosen:
-        known = ", ".join(sorted({kernel.architecture or "unknown" for kernel in kernels}))
-        raise UsageError(f"none of {len(kernels)} kernels is meant", f"They are for {known}")
+    named = _named(kernels, question.kernel)
+    if kernels and not named:
+        raise UsageError(
+            f"none of {len(kernels)} kernels has {quoted(question.kernel or '')} in its name"
+        )
+    chosen = _of_architecture(named, question, wish)
+    if named and not chosen:
+        known = ", ".join(sorted({kernel.architecture or "unknown" for kernel in named}))
+        wanted = question.arch or wish.compute_capability or ""
+        raise UsageError(
+            f"no kernel of {', '.join(map(quoted, files))} is for {wanted}", f"They are for {known}"
+        )
     return chosen, remarks
 
 
-def _contents(file: str, architecture: str | None) -> Contents:
-    if file == "-":
-        raw = sys.stdin.buffer.read(_MOST_TEXT_BYTES + 1)
-        if len(raw) > _MOST_TEXT_BYTES:
-            raise UsageError("stdin holds more than any compiler says")
+def _contents(file: str, question: FileQuestion) -> Contents:
+    if not file:
+        raise UsageError("a file has a name, and this one is empty")
+    architecture = None if question.arch is None else _spelled(question.arch)
+    if file != "-":
+        return kernels_of(Path(file), architecture)
+    if sys.stdin is None:
+        raise UsageError("stdin is closed")
+    raw = sys.stdin.buffer.read(_MOST_TEXT_BYTES + 1)
+    if len(raw) > _MOST_TEXT_BYTES:
+        raise UsageError("stdin holds more than any compiler says")
+    try:
         return contents_of_bytes(raw, architecture)
-    return kernels_of(Path(file), architecture)
+    except UsageError as error:
+        raise UsageError(f"stdin: {error.message}", error.hint) from None
 
 
 def _named(kernels: list[CompiledKernel], pattern: str | None) -> list[CompiledKernel]:
@@ -111,51 +144,85 @@ def _named(kernels: list[CompiledKernel], pattern: str | None) -> list[CompiledK
     ]
 
 
-def _of_architecture(kernels: list[CompiledKernel], question: FileQuestion) -> list[CompiledKernel]:
-    """Those of ``--arch``, or those that a card's driver would load."""
+def _of_architecture(
+    kernels: list[CompiledKernel], question: FileQuestion, wish: LaunchWish
+) -> list[CompiledKernel]:
+    """Those of ``--arch``, or of each kernel the image that a card's driver would load."""
     if question.arch is not None:
-        wanted = question.arch if question.arch.startswith("sm_") else f"sm_{question.arch}"
-        wanted = wanted.replace(".", "")
-        exact = [kernel for kernel in kernels if kernel.architecture == wanted]
-        return exact or [k for k in kernels if (k.architecture or "").rstrip("af") == wanted]
-    if question.cc is None and question.device is None:
-        return kernels
-    major, minor = _capability(question)
-    fitting = {
-        kernel.architecture: found
+        wanted = _spelled(question.arch)
+        return _best_of_each(kernels, lambda name: _nearness(name, wanted))
+    if wish.compute_capability is not None:
+        capability = wish.compute_capability
+        return _best_of_each(kernels, lambda name: _preference(name, capability))
+    return kernels
+
+
+def _best_of_each(
+    kernels: list[CompiledKernel], preference: Callable[[str | None], int]
+) -> list[CompiledKernel]:
+    """Of the images of one kernel those with the highest preference above 0, in their order."""
+    best: dict[tuple[str, str], int] = {}
+    for kernel in kernels:
+        key = kernel.name, kernel.source
+        best[key] = max(best.get(key, 0), preference(kernel.architecture))
+    return [
+        kernel
         for kernel in kernels
-        if (found := _number(kernel.architecture)) and found[0] == major and found[1] <= minor
-    }
-    newest = max(fitting.values(), default=None)
-    return [kernel for kernel in kernels if fitting.get(kernel.architecture) == newest is not None]
+        if 0 < preference(kernel.architecture) == best[kernel.name, kernel.source]
+    ]
 
 
-def _capability(question: FileQuestion) -> tuple[int, int]:
-    from kmeter.model.architecture import compute_capability
+def _nearness(name: str | None, wanted: str) -> int:
+    """2 for the very architecture, 1 for one of its number where no letter was asked for."""
+    if name == wanted:
+        return 2
+    return int(name is not None and name.rstrip("af") == wanted)
 
-    if question.cc is not None and question.device is not None:
-        raise UsageError("--cc and --device both say which GPU", "Give one of them")
+
+def _preference(name: str | None, capability: str) -> int:
+    """How gladly a driver takes an image for a GPU: 0 for not at all; ``a`` is for one capability alone."""
+    if name is None:
+        return 1
+    major, minor = map(int, capability.split("."))
+    found = re.fullmatch(r"sm_(\d+)(\d)([af]?)", name)
+    if found is None or int(found[1]) != major or int(found[2]) > minor:
+        return 0
+    if found[3] == "a" and int(found[2]) != minor:
+        return 0
+    return 10 * (int(found[2]) + 1) + {"": 0, "f": 1, "a": 2}[found[3]]
+
+
+def _spelled(text: str) -> str:
+    """``sm_90a`` of any spelling; raises UsageError."""
+    major, minor = compute_capability(text).split(".")
+    letter = text.strip()[-1].lower()
+    return f"sm_{major}{minor}{letter if letter in 'af' else ''}"
+
+
+def _capability(question: FileQuestion) -> str | None:
+    given = {"--arch": question.arch, "--cc": question.cc, "--device": question.device}
+    named = [option for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} both say which GPU", "Give one of them")
     if question.cc is not None:
-        text = compute_capability(question.cc)
-    else:
-        from kmeter.sources import open_device
+        return architecture(question.cc).compute_capability
+    if question.device is None:
+        return None
+    from kmeter.sources import open_device
 
-        text = open_device(question.device or "").compute_capability
-    major, minor = text.split(".")
-    return int(major), int(minor)
-
-
-def _number(architecture: str | None) -> tuple[int, int] | None:
-    found = re.fullmatch(r"sm_(\d+)(\d)[af]?", architecture or "")
-    return (int(found[1]), int(found[2])) if found else None
+    return architecture(open_device(question.device).compute_capability).compute_capability
 
 
 def _wish(question: FileQuestion) -> LaunchWish:
-    dynamic = parse_size(question.dynamic_smem)
+    # What is wrong with a block or a carve-out is told as it is of a launch without a file.
+    launch = parse_launch(
+        question.block or "1", 0, "0", question.dynamic_smem, question.carveout, 0, 1024
+    )
     return LaunchWish(
-        block_size=None if question.block is None else parse_blocks(question.block),
-        dynamic_shared_bytes=dynamic or None,
+        block_size=None if question.block is None else launch.block_size,
+        dynamic_shared_bytes=launch.dynamic_shared_bytes or None,
         carveout_percent=question.carveout,
+        compute_capability=_capability(question),
     )
 
 
@@ -209,7 +276,7 @@ def _show_changes(
     if question.as_json:
         from kmeter.views.kernels_json import changes_document
 
-        show_json(changes_document(changes, names, failed))
+        show_json(changes_document(changes, names, failed, remarks))
     else:
         from kmeter.views.kernels import KernelChangesView
 
@@ -250,11 +317,15 @@ def _gates(question: FileQuestion) -> list[str]:
         if value is not None and question.diff is None:
             raise UsageError(f"{option} is for --diff")
     gates = [gate.strip() for gate in (question.fail_on or "").split(",") if gate.strip()]
+    if question.fail_on is not None and not gates:
+        raise UsageError(f"--fail-on names no gate: {', '.join(GATES)}")
+    if question.as_json and "-" in (question.markdown, question.sarif):
+        raise UsageError("--json and what is written to - both go to stdout", "Name a file")
     for gate in gates:
         if gate not in GATES:
             raise UsageError(f"--fail-on knows {', '.join(GATES)}, not {quoted(gate)}")
     return gates
 
 
-def _required(question: FileQuestion) -> float:
-    return 0.0 if question.require is None else parse_fraction(question.require)
+def _required(question: FileQuestion) -> float | None:
+    return None if question.require is None else parse_fraction(question.require)

@@ -1,5 +1,6 @@
 """Kernels for a roofline out of files: a profiler's exports, saved benchmarks."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,9 @@ def _read(path: Path) -> Profiles:
 
     if path.suffix in SUFFIXES:
         return Profiles(reported_kernels(path), [])
+    if str(path) == "-":
+        raw = sys.stdin.buffer.read(LARGEST_BYTES) if sys.stdin is not None else b""
+        return Profiles(profiled_kernels(raw, "stdin"), [])
     raw = read_bounded(path, LARGEST_BYTES, "profile")
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return Profiles([], _points_of_run(path))
@@ -68,7 +72,7 @@ def _points_of_run(path: Path) -> list[KernelPoint]:
     pairs = ((row, point_of(row)) for row in read_run(path).rows)
     points = [replace(point, unit=_unit_of(row)) for row, point in pairs if point is not None]
     if not points:
-        raise UsageError(f"{path}: no row has a time, FLOP and bytes")
+        raise UsageError(f"{path}: no row has a time, FLOP and bytes", "NVBench counts no FLOP")
     return points
 
 

@@ -10,7 +10,7 @@ from typer._click.exceptions import ClickException
 
 from kmeter import __version__
 from kmeter.errors import ExitCode, KmeterError, UsageError
-from kmeter.units import ascii_only
+from kmeter.units import ascii_only, printable
 
 # Each is the function of that name in kmeter/cli/NAME.py; `kmeter --help` lists them in this order.
 COMMANDS = (
@@ -96,7 +96,7 @@ def _fail(message: str, code: ExitCode) -> int:
     if sys.stderr is None:
         return code
     encoding = sys.stderr.encoding or "ascii"
-    line = f"kmeter: {message}"
+    line = f"kmeter: {printable(message)}"
     try:
         line.encode(encoding)
     except UnicodeEncodeError:

@@ -1,5 +1,6 @@
 """``kmeter occupancy``: how much of an SM a launch fills, and what keeps it from more."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -116,7 +117,11 @@ def occupancy(
     if files:
         from kmeter.cli._kernel_files import FileQuestion, answer
 
-        _refuse_numbers(regs, smem, barriers, launch_bounds, cluster, grid, gpcs, heatmap)
+        _refuse_numbers({
+            "--regs": regs, "--smem": smem != "0", "--barriers": barriers, "--cluster": cluster,
+            "--launch-bounds": launch_bounds, "--grid": grid, "--gpcs": gpcs, "--sms": sms,
+            "--heatmap": heatmap, "--assume-cc": assume_cc,
+        })  # fmt: skip
         answer(
             FileQuestion(
                 files, block, dynamic_smem, cc, device, carveout, require, kernel, arch, sort, diff,
@@ -158,15 +163,8 @@ def occupancy(
 # ---- what the options mean ------------------------------------------------------------------
 
 
-def _refuse_numbers(
-    regs: int, smem: str, barriers: int, launch_bounds: str | None, cluster: int | None,
-    grid: str | None, gpcs: str | None, heatmap: bool,
-) -> None:  # fmt: skip
+def _refuse_numbers(told: Mapping[str, object]) -> None:
     """What a file says itself, and what is of one launch alone."""
-    told = {
-        "--regs": regs, "--smem": smem != "0", "--barriers": barriers, "--cluster": cluster,
-        "--launch-bounds": launch_bounds, "--grid": grid, "--gpcs": gpcs, "--heatmap": heatmap,
-    }  # fmt: skip
     given = [option for option, value in told.items() if value]
     if given:
         raise UsageError(f"{given[0]} does not go with a FILE, which says what its kernels need")

@@ -41,7 +41,7 @@ def roofline(
         typer.Option(
             "--ncu",
             metavar="FILE",
-            help="Kernels as Nsight Compute (CSV, .ncu-rep), nvprof, NVBench or kmeter bench "
+            help="Kernels as Nsight Compute (CSV, .ncu-rep), nvprof or kmeter bench --save "
             "counted them. Repeatable.",
         ),
     ] = None,

@@ -33,9 +33,10 @@ class Draft:
         return self.frame is not None and self.used.line < self.properties_line < self.frame.line
 
 
-def as_kernels(drafts: list[Draft]) -> list[CompiledKernel]:
+def as_kernels(drafts: list[Draft], architecture: str | None = None) -> list[CompiledKernel]:
     """The kernels of ``drafts`` in order; what nvlink says stands where ptxas' kernel stood."""
     named = [draft for draft in drafts if draft.name]
+    _fill_in(named, architecture)
     architectures: dict[str, set[str | None]] = {}
     for draft in named:
         if not draft.linked:
@@ -54,6 +55,13 @@ def as_kernels(drafts: list[Draft]) -> list[CompiledKernel]:
             places.append(at)
             kernels[at] = kernel
     return [barriers.certain(kernels[at]) for at in sorted(kernels)]
+
+
+def _fill_in(named: list[Draft], architecture: str | None) -> None:
+    """The architecture that the caller knows, where the text says none of any kernel."""
+    if architecture is not None and all(draft.architecture is None for draft in named):
+        for draft in named:
+            draft.architecture = architecture
 
 
 def _only(places: list[int], kernels: dict[int, CompiledKernel], otherwise: int) -> int:

@@ -96,7 +96,8 @@ def contents_of_text(raw: bytes, architecture: str | None = None) -> Contents:
     text = raw.decode("utf-8-sig", "replace")
     if is_ptx(text):
         return Contents(kernels_of_ptx(text), [])
-    kernels = kernels_of_usage(text, architecture) if is_usage(text) else kernels_of_log(text)
+    read = kernels_of_usage if is_usage(text) else kernels_of_log
+    kernels = read(text, architecture)
     if not kernels:
         raise UsageError(
             "no kernel in it",

@@ -22,6 +22,8 @@ _NEW_ABI = 8
 _ACCELERATED = 0x800
 """Of ``e_flags`` before CUDA 13: the architecture's name ends in a."""
 _COMMAND = re.compile(rb"-arch[= ]sm_(\d{2,3})([af]?)\b")
+_TOOLS = ".note.nv.tkinfo"
+_TO_BE_LINKED = re.compile(rb" -c[ \0]")
 _UNKNOWN_SIZE = 0xFFFFFFFF
 _MOST_REGISTERS = 255
 
@@ -84,7 +86,7 @@ def _architecture(image: ElfImage, sections: Mapping[str, Section], suffix: str)
 
 
 def _suffix(image: ElfImage, sections: Mapping[str, Section], number: int) -> str:
-    note = sections.get(".note.nv.tkinfo")
+    note = sections.get(_TOOLS)
     said = _COMMAND.search(image.data_of(note)) if note else None
     if said and int(said[1]) == number:
         return said[2].decode()
@@ -114,7 +116,7 @@ def _kernel(
         registers_per_thread=_registers(image, totals, name, text),
         static_shared_bytes=_shared_bytes(image, sections, name, architecture),
         barriers=_barriers(image, said, text),
-        stack_bytes=_stack_bytes(totals, name),
+        stack_bytes=_stack_bytes(image, totals, name),
         cumulative_stack_bytes=totals.stack.get(name) or None,
         max_threads_per_block=prod(threads) if threads else None,
         required_block=_dimensions(said.get(_REQUIRED_BLOCK)),
@@ -131,9 +133,18 @@ def _registers(image: ElfImage, totals: _Totals, name: str, text: Section) -> in
     return found if found is not None and found <= _MOST_REGISTERS else None
 
 
-def _stack_bytes(totals: _Totals, name: str) -> int | None:
-    """A kernel's frame; in a linked image with what it calls, as nvlink counts it."""
-    return max((sizes[name] for sizes in totals[1:] if name in sizes), default=None)
+def _stack_bytes(image: ElfImage, totals: _Totals, name: str) -> int | None:
+    """A kernel's frame; with what it calls where functions were linked in, as nvlink counts it."""
+    counted = totals[1:] if _has_linked_functions(image, totals) else (totals.frame,)
+    return max((sizes[name] for sizes in counted if name in sizes), default=None)
+
+
+def _has_linked_functions(image: ElfImage, totals: _Totals) -> bool:
+    """Whether it was linked of several: the assembler's command says so, or functions beside kernels do."""
+    note = next((section for section in image.sections if section.name == _TOOLS), None)
+    if note is not None:
+        return _TO_BE_LINKED.search(image.data_of(note)) is not None
+    return bool(totals.registers.keys() - image.kernel_names)
 
 
 def _barriers(image: ElfImage, said: Mapping[int, Attribute], text: Section) -> int:

@@ -15,8 +15,9 @@ CUDA_MACHINE = 190
 """EM_CUDA."""
 RELOCATABLE = 1
 """ET_REL: not linked yet."""
-_WITHOUT_BYTES = frozenset({0, 8})
-"""SHT_NULL is a header alone; SHT_NOBITS has a size and no bytes."""
+_WITHOUT_BYTES = frozenset({0, 8, 0x7000000A})
+"""SHT_NULL is a header alone; SHT_NOBITS has a size and no bytes, and so has what an image that is not
+linked yet calls shared memory."""
 _ELSEWHERE = 0xFFFF
 """SHN_XINDEX: the number stands in the first section's header."""
 _ENTRY = 0x10

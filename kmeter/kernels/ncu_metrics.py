@@ -43,6 +43,7 @@ class LaunchId(NamedTuple):
     launches: int = 1
     block: Dimensions | None = None
     grid: Dimensions | None = None
+    compute_capability: str | None = None
 
 
 def launch_of(known: LaunchId, amounts: Amounts) -> ProfiledLaunch:
@@ -75,6 +76,7 @@ def launch_of(known: LaunchId, amounts: Amounts) -> ProfiledLaunch:
         threads_per_block=prod(block) if block else amounts.whole("launch__block_size"),
         blocks=prod(grid) if grid else amounts.whole("launch__grid_size"),
         notes=tuple(notes),
+        compute_capability=known.compute_capability,
     )
 
 

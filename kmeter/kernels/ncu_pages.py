@@ -67,7 +67,13 @@ class NcuPage:
             self._invocations(row),
             dimensions_in(row.field(self._columns.get("Block Size"))),
             dimensions_in(row.field(self._columns.get("Grid Size"))),
+            self._compute_capability(row),
         )
+
+    def _compute_capability(self, row: Row) -> str | None:
+        """``8.0``; older profilers have no such column."""
+        text = row.field(self._columns.get("CC")).strip().replace(",", ".")
+        return text if re.fullmatch(r"[0-9]{1,2}\.[0-9]", text) else None
 
     def _invocations(self, row: Row) -> int:
         column = self._columns.get("Invocations")

@@ -27,11 +27,12 @@ _PROCESS = re.compile(r"\s*(?:([0-9]{1,6})>|(#[0-9]{1,6})\s)")
 """MSBuild and BuildKit say in front whose line it is."""
 
 
-def kernels_of_log(text: str) -> list[CompiledKernel]:
+def kernels_of_log(text: str, architecture: str | None = None) -> list[CompiledKernel]:
     """Every kernel that ``text`` names, in its order; none where it holds no such lines.
 
     A number that the text does not say of the kernel is None, and so is one that may be another's:
-    the note says which. A kernel that is compiled twice is listed twice.
+    the note says which. A kernel that is compiled twice is listed twice. ``architecture`` is that of kernels
+    for which the text says none.
     """
     lines = readable_lines(text)
     said = [
@@ -47,7 +48,7 @@ def kernels_of_log(text: str) -> list[CompiledKernel]:
         processes.setdefault(process, _Process(kinds, drafts)).read(found, at)
     for each in processes.values():
         each.finish()
-    return as_kernels(drafts)
+    return as_kernels(drafts, architecture)
 
 
 def _kinds(lines: list[Line]) -> set[str]:

@@ -1,14 +1,15 @@
-"""What became of kernels between two builds: registers, shared memory, stack, spills, occupancy."""
+"""What became of kernels between two builds: registers, shared memory, stack, spills, bounds, occupancy."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
-from kmeter.model.compiled_kernel import CompiledKernel
-from kmeter.model.kernel_occupancy import KernelOccupancy
+from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
+from kmeter.model.kernel_occupancy import KernelOccupancy, LaunchWish, kernel_occupancy
 
-_OF_THIS_BUILD = re.compile(r"_GLOBAL__N__[0-9a-f]{8}(?=_)")
-"""An anonymous namespace's name: it has a hash of the build in it."""
+_OF_A_FILE = re.compile(r"(\d{1,4})(?=_GLOBAL__N_)|__nv_static_(\d{1,4})_")
+"""A name that only one file knows: how long the part is that has a hash of the build in it."""
 _LEAST_CHANGE = 1e-9
 
 LOWER_OCCUPANCY, SPILLS, REGISTERS, SHARED, MISSING = (
@@ -16,6 +17,11 @@ LOWER_OCCUPANCY, SPILLS, REGISTERS, SHARED, MISSING = (
 )  # fmt: skip
 GATES = (LOWER_OCCUPANCY, SPILLS, REGISTERS, SHARED, MISSING)
 """What a build may be failed on."""
+_GATED = {
+    LOWER_OCCUPANCY: ("occupancy",),
+    REGISTERS: ("registers",),
+    SHARED: ("static shared bytes", "dynamic shared bytes"),
+}
 
 
 class Difference(NamedTuple):
@@ -26,9 +32,15 @@ class Difference(NamedTuple):
     after: float | None
 
     @property
-    def is_more(self) -> bool:
-        """Whether both are known, and the second is larger."""
-        return self.before is not None and self.after is not None and self.after > self.before
+    def is_worse(self) -> bool:
+        """Whether there is more of it, or less occupancy; so is what is not known any more."""
+        if self.before is None:
+            return False
+        if self.after is None:
+            return True
+        if self.quantity == "occupancy":
+            return self.after < self.before - _LEAST_CHANGE
+        return self.after > self.before
 
 
 class KernelChange(NamedTuple):
@@ -46,23 +58,18 @@ class KernelChange(NamedTuple):
         return found.kernel
 
     def fails(self, gate: str) -> bool:
-        """Whether it is what the gate is against."""
-        if self.before is None or self.after is None:
-            return gate == MISSING and self.after is None
-        return any(_is_against(gate, difference) for difference in self.differences)
-
-
-def _is_against(gate: str, difference: Difference) -> bool:
-    if gate == LOWER_OCCUPANCY:
-        before, after = difference.before, difference.after
-        is_lost = before is not None and after is not None and after < before - _LEAST_CHANGE
-        return difference.quantity == "occupancy" and is_lost
-    quantities = {
-        SPILLS: ("spill bytes", "stack bytes"),
-        REGISTERS: ("registers",),
-        SHARED: ("static shared bytes", "dynamic shared bytes"),
-    }
-    return difference.quantity in quantities.get(gate, ()) and difference.is_more
+        """Whether it is what the gate is against. A number that was known and is not any more fails it,
+        and so does a new kernel that spills.
+        """
+        if self.after is None:
+            return gate == MISSING
+        if self.before is None:
+            return gate == SPILLS and bool(spill_bytes(self.kernel))
+        names = _GATED.get(gate, ())
+        if gate == SPILLS:
+            both = (spill_bytes(self.before.kernel), spill_bytes(self.after.kernel))
+            names = ("stack bytes",) if None in both else ("spill bytes",)
+        return any(found.is_worse for found in self.differences if found.quantity in names)
 
 
 def kernel_changes(
@@ -70,33 +77,83 @@ def kernel_changes(
 ) -> list[KernelChange]:
     """Kernels of the second build in its order, then those that only the first one has.
 
-    They are the same by name and architecture, the n-th of a name being the n-th of the other.
+    They are the same by name and architecture. Of several of a name those that are alike belong
+    together, then the n-th of the one build to the n-th of the other.
     """
-    old = dict(_keyed(before))
-    pairs = [(old.pop(key, None), item) for key, item in _keyed(after)]
+    old = _grouped(before)
+    pairs = [
+        (item, _taken(old.get(key, []), item, several=len(group) > 1))
+        for key, group in _grouped(after).items()
+        for item in sorted(group, key=lambda item: not _has_twin(old.get(key, []), item))
+    ]
+    order = {id(item): place for place, item in enumerate(after)}
+    pairs.sort(key=lambda pair: order[id(pair[0])])
     return [
-        *(KernelChange(one, two, _differences(one, two) if one else ()) for one, two in pairs),
-        *(KernelChange(item, None) for item in old.values()),
+        *(KernelChange(one, two, _differences(one, two) if one else ()) for two, one in pairs),
+        *(KernelChange(item, None) for rest in old.values() for item in rest),
     ]
 
 
-Key = tuple[str, str | None, int]
+Key = tuple[str, str]
 
 
-def _keyed(items: Iterable[KernelOccupancy]) -> Iterator[tuple[Key, KernelOccupancy]]:
-    seen: dict[tuple[str, str | None], int] = {}
+def _grouped(items: Iterable[KernelOccupancy]) -> dict[Key, list[KernelOccupancy]]:
+    groups: dict[Key, list[KernelOccupancy]] = {}
     for item in items:
-        name = _OF_THIS_BUILD.sub("_GLOBAL__N__", item.kernel.name)
-        key = (name, item.kernel.architecture)
-        seen[key] = seen.get(key, 0) + 1
-        yield (*key, seen[key]), item
+        key = same_name(item.kernel.name), (item.kernel.architecture or "").rstrip("af")
+        groups.setdefault(key, []).append(item)
+    return groups
+
+
+def same_name(name: str) -> str:
+    """A name without what differs from build to build in it."""
+    parts, last = [], 0
+    for found in _OF_A_FILE.finditer(name):
+        if found.start() < last:
+            continue
+        length = int(found[1] or found[2])
+        parts.append(name[last : found.start()] + "_of_a_file_")
+        last = min(len(name), found.end() + length)
+    return "".join([*parts, name[last:]])
+
+
+def _has_twin(old: Sequence[KernelOccupancy], item: KernelOccupancy) -> bool:
+    return any(_is_alike(one, item) for one in old)
+
+
+def _is_alike(one: KernelOccupancy, two: KernelOccupancy) -> bool:
+    return list(_quantities(one)) == list(_quantities(two))
+
+
+def _taken(
+    old: list[KernelOccupancy], item: KernelOccupancy, *, several: bool
+) -> KernelOccupancy | None:
+    """The one that it belongs to, which is gone from the list then."""
+    alike = (one for one in old if several or len(old) > 1 if _is_alike(one, item))
+    found = next(alike, old[0] if old else None)
+    if found is not None:
+        old.remove(found)
+    return found
 
 
 def _differences(one: KernelOccupancy, two: KernelOccupancy) -> tuple[Difference, ...]:
-    pairs = zip(_quantities(one), _quantities(two), strict=True)
+    older = {**dict(_quantities(one)), "occupancy": _fraction_at(one, two)}
     return tuple(
-        Difference(name, before, after) for (name, before), (_, after) in pairs if before != after
+        Difference(name, older[name], after)
+        for name, after in _quantities(two)
+        if older[name] != after
     )
+
+
+def _fraction_at(one: KernelOccupancy, two: KernelOccupancy) -> float | None:
+    """The older one's occupancy at the block of the newer one: of other blocks nothing follows."""
+    if one.report is None or two.report is None or one.block_size == two.block_size:
+        return one.fraction
+    wish = LaunchWish(
+        block_size=two.block_size, compute_capability=one.report.architecture.compute_capability
+    )
+    there = kernel_occupancy(one.kernel._replace(max_threads_per_block=None), wish)
+    return one.fraction if there.fraction is None else there.fraction
 
 
 def _quantities(item: KernelOccupancy) -> Iterator[tuple[str, float | None]]:
@@ -107,8 +164,16 @@ def _quantities(item: KernelOccupancy) -> Iterator[tuple[str, float | None]]:
     yield "stack bytes", kernel.stack_bytes
     yield "spill bytes", spill_bytes(kernel)
     yield "barriers", kernel.barriers
+    yield "most threads", kernel.max_threads_per_block
+    yield "required threads", _count(kernel.required_block)
+    yield "blocks a cluster", _count(kernel.cluster)
+    yield "most blocks a cluster", kernel.max_cluster_rank
     yield "block size", item.block_size
     yield "occupancy", item.fraction
+
+
+def _count(extents: Dimensions | None) -> int | None:
+    return prod(extents) if extents else None
 
 
 def spill_bytes(kernel: CompiledKernel) -> int | None:

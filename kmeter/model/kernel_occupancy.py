@@ -43,6 +43,8 @@ class LaunchWish(NamedTuple):
     block_size: int | None = None
     dynamic_shared_bytes: int | None = None
     carveout_percent: int | None = None
+    compute_capability: str | None = None
+    """Of the GPU that it will run on; None for the one that each was compiled for."""
 
 
 def occupancies(kernels: Iterable[CompiledKernel], wish: LaunchWish) -> list[KernelOccupancy]:
@@ -52,23 +54,24 @@ def occupancies(kernels: Iterable[CompiledKernel], wish: LaunchWish) -> list[Ker
 
 def kernel_occupancy(kernel: CompiledKernel, wish: LaunchWish) -> KernelOccupancy:
     """One kernel's."""
-    reason = _unknown(kernel)
+    architecture_name = wish.compute_capability or kernel.architecture
+    reason = _unknown(kernel, architecture_name)
     if reason:
         return KernelOccupancy(kernel, reason=reason)
-    assert kernel.architecture is not None
+    assert architecture_name is not None
     block, source = _block(kernel, wish)
     cluster = prod(kernel.cluster) if kernel.cluster else None
     try:
-        report = _answer(kernel.architecture, _launch(kernel, wish, block), cluster, source == BEST)
+        report = _answer(architecture_name, _launch(kernel, wish, block), cluster, source == BEST)
     except KmeterError as error:
         return KernelOccupancy(kernel, reason=str(error))
     return KernelOccupancy(kernel, source, report)
 
 
-def _unknown(kernel: CompiledKernel) -> str:
+def _unknown(kernel: CompiledKernel, architecture_name: str | None) -> str:
     if kernel.registers_per_thread is None:
         return kernel.note or "its registers are unknown"
-    if kernel.architecture is None:
+    if architecture_name is None:
         return "its architecture is unknown, --arch gives it"
     if kernel.static_shared_bytes is None:
         return kernel.note or "its shared memory is unknown"

@@ -40,6 +40,7 @@ class ProfiledLaunch(NamedTuple):
     blocks: int | None = None
     notes: tuple[str, ...] = ()
     """How a value was derived."""
+    compute_capability: str | None = None
 
 
 class ProfiledKernel(NamedTuple):
@@ -72,6 +73,10 @@ class ProfiledKernel(NamedTuple):
     threads_per_block: int | None = None
     blocks: int | None = None
     notes: tuple[str, ...] = ()
+    is_even: bool = True
+    """Whether all launches tell the same: then means may be divided by one another."""
+    compute_capability: str | None = None
+    """Of the GPU that it ran on."""
 
 
 def merged(launches: Iterable[ProfiledLaunch]) -> list[ProfiledKernel]:
@@ -112,7 +117,9 @@ def _kernel(name: str, group: Sequence[ProfiledLaunch]) -> ProfiledKernel:
         grid=known.same("grid shapes", lambda item: item.grid),
         threads_per_block=known.same("block sizes", lambda item: item.threads_per_block),
         blocks=known.same("grid sizes", lambda item: item.blocks),
+        compute_capability=known.same("compute capabilities", lambda item: item.compute_capability),
         notes=known.all_notes(),
+        is_even=known.is_even,
     )
 
 
@@ -122,6 +129,7 @@ class _Means:
     def __init__(self, group: Sequence[ProfiledLaunch]) -> None:
         self._group = group
         self._notes: list[str] = []
+        self.is_even = len({item.compute_capability for item in group}) == 1
         self.launches = sum(item.launches for item in group)
 
     def of(self, what: str, pick: Callable[[ProfiledLaunch], float | None]) -> float | None:
@@ -134,6 +142,7 @@ class _Means:
             return None
         if weight < self.launches:
             self._notes.append(f"{what} known of {weight} of {self.launches} launches")
+            self.is_even = False
         return sum(value * count for value, count in having) / weight
 
     def each(self, pick: Callable[[ProfiledLaunch], float | None]) -> _Each:

@@ -31,7 +31,7 @@ def profiled_points(line: Roofline, kernels: Sequence[ProfiledKernel]) -> Profil
     placed: list[Placed] = []
     remarks: dict[str, list[str]] = {}
     for kernel in kernels:
-        for remark in _remarks(kernel):
+        for remark in _remarks(kernel, line):
             remarks.setdefault(remark, []).append(kernel.name)
         for point in _points(kernel):
             try:
@@ -53,7 +53,7 @@ def _points(kernel: ProfiledKernel) -> Iterator[KernelPoint]:
     seconds = kernel.seconds
     counted = {p: kernel.flop[p] for p in PRECISIONS if kernel.flop.get(p)}
     moved = _bytes_of(kernel)
-    if not seconds:
+    if not seconds or not kernel.is_even:
         return
     for unit, flop in counted.items():
         for level, amount in moved.items():
@@ -67,10 +67,15 @@ def _bytes_of(kernel: ProfiledKernel) -> dict[str, float]:
     return {level: amount for level, amount in zip(LEVELS, amounts, strict=True) if amount}
 
 
-def _remarks(kernel: ProfiledKernel) -> Iterator[str]:
+def _remarks(kernel: ProfiledKernel, line: Roofline) -> Iterator[str]:
     """What is worth knowing of it, and why it is no point."""
-    if not any(_points(kernel)):
+    if not kernel.is_even:
+        yield "it is no point: its launches were counted differently, or on different GPUs"
+    elif not any(_points(kernel)):
         yield "it is no point: that takes a time, FLOP and bytes above 0"
+    own = kernel.compute_capability
+    if own and line.device.compute_capability and own != line.device.compute_capability:
+        yield f"it ran on compute capability {own}, and these are the roofs of {line.device.name}"
     yield from kernel.notes
     if kernel.tensor_instructions:
         yield (

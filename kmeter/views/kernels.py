@@ -9,12 +9,13 @@ from rich.text import Text
 from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.kernel_change import Difference, KernelChange, spill_bytes
 from kmeter.model.kernel_occupancy import BEST, BOUNDS, REQUIRED, KernelOccupancy
-from kmeter.units import UNKNOWN, percent, quoted, size
+from kmeter.units import UNKNOWN, percent, quoted, shortened, size
 from kmeter.views.occupancy import change_text, limiters_text
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented
 
 _COLUMNS = (
     Column("kernel", right=False),
+    Column("from", right=False, optional=True),
     Column("arch", right=False),
     Column("regs"),
     Column("static"),
@@ -34,6 +35,7 @@ _LEGEND = {
     "*": "* the best of all blocks",
 }
 _LONGEST_NAME, _LONGEST_SHOWN = 28, 400
+_LONGEST_SOURCE = 24
 _MOST_ROWS = 500
 """More than anybody reads; a large library has thousands."""
 Names = Mapping[str, str]
@@ -77,6 +79,7 @@ def _row(item: KernelOccupancy, names: Names) -> tuple[Cell, ...]:
     found = report.occupancy if report else None
     return (
         short_name(kernel, names),
+        shortened(kernel.source, _LONGEST_SOURCE) or UNKNOWN,
         kernel.architecture or UNKNOWN,
         _count(kernel.registers_per_thread),
         size(kernel.static_shared_bytes),
@@ -118,11 +121,21 @@ def short_name(kernel: CompiledKernel, names: Names) -> str:
     name = shown_name(kernel, names)
     if len(name) <= _LONGEST_NAME:
         return name
-    name = name.removeprefix("void ").split("(", 1)[0] or name
+    name = _without_parameters(name.removeprefix("void ")) or name
     if len(name) <= _LONGEST_NAME:
         return name
     half = (_LONGEST_NAME - 1) // 2
     return f"{name[:half]}…{name[-half:]}"
+
+
+def _without_parameters(name: str) -> str:
+    """A function's name up to the parentheses of its parameters: those in template arguments are its own."""
+    depth = 0
+    for at, sign in enumerate(name):
+        if sign == "(" and depth == 0 and at and not name.startswith("(anonymous", at):
+            return name[:at]
+        depth += (sign in "<{") - (sign in ">}")
+    return name
 
 
 def shown_name(kernel: CompiledKernel, names: Names) -> str:
@@ -177,7 +190,12 @@ def _change_row(change: KernelChange, names: Names) -> tuple[Cell, ...]:
 def changed_text(change: KernelChange) -> str:
     """``registers 54 → 48, occupancy 62.5 % → 75 %``."""
     if change.before is None:
-        return "new"
+        kernel = change.kernel
+        known = {
+            "registers": kernel.registers_per_thread and str(kernel.registers_per_thread),
+            "spills": (spilled := spill_bytes(kernel)) and size(spilled),
+        }
+        return ", ".join(["new", *(f"{value} {name}" for name, value in known.items() if value)])
     if change.after is None:
         return "gone"
     return ", ".join(map(_difference_text, change.differences))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from kmeter.model.kernel_change import KernelChange
 from kmeter.units import UNKNOWN
@@ -42,7 +43,9 @@ def changes_sarif(failed: Failed, names: Names, file: str, version: str) -> str:
             "message": {"text": f"{shown_name(change.kernel, names)}: {changed_text(change)}"},
             "locations": [
                 {
-                    "physicalLocation": {"artifactLocation": {"uri": file.replace("\\", "/")}},
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": quote(file.replace("\\", "/"))}
+                    },
                     "logicalLocations": [{"fullyQualifiedName": change.kernel.name}],
                 }
             ],

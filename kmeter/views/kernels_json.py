@@ -41,7 +41,10 @@ def _kernel(item: KernelOccupancy, names: Names) -> dict[str, Any]:
 
 
 def changes_document(
-    changes: Sequence[KernelChange], names: Names, failed: Sequence[tuple[KernelChange, str]]
+    changes: Sequence[KernelChange],
+    names: Names,
+    failed: Sequence[tuple[KernelChange, str]],
+    remarks: Sequence[str],
 ) -> dict[str, Any]:
     """``kmeter.kernels-diff/1``; only what changed."""
     return {
@@ -52,6 +55,7 @@ def changes_document(
             {"name": change.kernel.name, "architecture": change.kernel.architecture, "gate": gate}
             for change, gate in failed
         ],
+        "remarks": list(remarks),
     }
 
 

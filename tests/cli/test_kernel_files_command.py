@@ -214,8 +214,16 @@ def test_an_anonymous_namespace_of_another_build_is_the_same(run: Run) -> None:
         (("--block", "256", "--sort", "name", "--cc", "8.6"), "are for a FILE"),
         ((SHARED, "--regs", "32"), "--regs does not go with a FILE"),
         ((SHARED, "--kernel", "("), "is no regular expression"),
-        ((SHARED, "--kernel", "nothing"), "none of 7 kernels is meant"),
+        ((SHARED, "--kernel", "nothing"), "none of 7 kernels has 'nothing' in its name"),
         ((SHARED, "--arch", "sm_80"), "They are for sm_90"),
+        ((SHARED, "--arch", "sm_90", "--cc", "9.0"), "--arch and --cc both say which GPU"),
+        ((SHARED, "--cc", "99"), "there is no compute capability 9.9"),
+        ((SHARED, "--block", "abc"), "--block takes whole numbers"),
+        ((SHARED, "--carveout", "200"), "a carve-out is between 0 and 100 %"),
+        ((SHARED, "--assume-cc", "9.0"), "--assume-cc does not go with a FILE"),
+        ((SHARED, "--diff", SHARED, "--fail-on", ","), "--fail-on names no gate"),
+        ((SHARED, "--diff", SHARED, "--json", "--markdown", "-"), "both go to stdout"),
+        (("",), "this one is empty"),
         ((SHARED, "--sort", "colour"), "--sort is occupancy"),
         ((SHARED, "--fail-on", "spills"), "--fail-on is for --diff"),
         ((SHARED, "--diff", SHARED, "--fail-on", "rain"), "--fail-on knows"),
@@ -285,3 +293,110 @@ def test_a_saved_benchmark_is_a_profile_too(run: Run) -> None:
     assert 0.5 < point["fraction_of_roof"] < 1
     finished = run("roofline", "-d", "h200", "--ncu", str(saved), "--dtype", "fp32")
     assert "is left out: the bf16_tensor roof is unknown" in " ".join(finished.out.split())
+
+
+# ---- which image, which GPU -----------------------------------------------------------------
+
+
+def test_occupancy_is_that_of_the_card_that_runs_it(run: Run) -> None:
+    file = str(CUBINS / "130" / "shared.sm_80.cubin")
+    own, there = (
+        json_of(run, file, "--kernel", "none", "--block", "1024", *target)["kernels"][0]
+        for target in ((), ("--cc", "8.9"))
+    )
+    assert (own["blocks_per_sm"], own["max_warps_per_sm"]) == (2, 64)
+    assert (there["blocks_per_sm"], there["max_warps_per_sm"]) == (1, 48)
+
+
+def test_each_kernel_has_the_image_that_a_driver_would_load(run: Run) -> None:
+    files = [str(CUBINS / "130" / f"shared.{arch}.cubin") for arch in ("sm_80", "sm_86")]
+    files.append(str(CUBINS / "130" / "bounds.sm_80.cubin"))
+    kernels = json_of(run, *files, "--cc", "8.9")["kernels"]
+    assert len(kernels) == 7 + 7 + 5
+    accelerated = str(CUBINS / "135" / "shared.sm_90a.cubin")
+    assert len(json_of(run, accelerated, "--cc", "9.0")["kernels"]) == 7
+    assert "is for 10.0" in run("occupancy", accelerated, "--cc", "10.0").err
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "90", "9.0", "SM_90", "compute_90"])
+def test_every_spelling_of_an_architecture(run: Run, arch: str) -> None:
+    accelerated = str(CUBINS / "135" / "shared.sm_90a.cubin")
+    assert len(json_of(run, accelerated, "--arch", arch)["kernels"]) == 7
+    assert run("occupancy", SHARED, "--arch", "sm_90a").code == ExitCode.USAGE
+
+
+def test_shared_memory_of_an_object_that_is_not_linked_has_no_bytes_in_it(run: Run) -> None:
+    (kernel,) = json_of(run, str(DATA / "not_linked.sm_90.cubin"))["kernels"]
+    assert kernel["static_shared_bytes"] == 48000
+    assert kernel["note"] == "not linked yet: linking may change it"
+
+
+def test_a_text_without_an_architecture_gets_it_from_the_user(run: Run) -> None:
+    file = str(DATA / "logs" / "03_no_architecture.log")
+    without = json_of(run, file)["kernels"]
+    assert {kernel["architecture"] for kernel in without} == {None}
+    assert all("--arch gives it" in kernel["fraction_reason"] for kernel in without)
+    given = json_of(run, file, "--arch", "sm_86")["kernels"]
+    assert {kernel["architecture"] for kernel in given} == {"sm_86"}
+    assert all(kernel["fraction"] for kernel in given)
+
+
+# ---- gates ----------------------------------------------------------------------------------
+
+
+def log_of(tmp_path: Path, name: str, **kernels: str) -> str:
+    """A file of ``ptxas -v``'s words: by name, the line of registers."""
+    text = "".join(
+        f"ptxas info    : Compiling entry function '{kernel}' for 'sm_80'\n"
+        f"ptxas info    : Function properties for {kernel}\n"
+        f"    {line.split('|')[0]}\n"
+        f"ptxas info    : {line.split('|')[1]}\n"
+        for kernel, line in kernels.items()
+    )
+    (tmp_path / name).write_text(text)
+    return str(tmp_path / name)
+
+
+CLEAN = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads|Used 32 registers"
+ARRAY = "800 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads|Used 32 registers"
+SPILLING = "8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads|Used 32 registers"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gate", "code"),
+    [
+        ({"k": CLEAN}, {"k": ARRAY}, "spills", ExitCode.OK),
+        ({"k": CLEAN}, {"k": CLEAN, "n": SPILLING}, "spills", ExitCode.GATE_FAILED),
+        ({"k": CLEAN}, {"k": CLEAN, "n": CLEAN}, "spills,missing", ExitCode.OK),
+        (
+            {"k": CLEAN},
+            {"k": CLEAN.split("|", maxsplit=1)[0] + "|nothing"},
+            "registers",
+            ExitCode.GATE_FAILED,
+        ),
+    ],
+)
+def test_what_a_gate_is_against(
+    run: Run, tmp_path: Path, before: dict[str, str], after: dict[str, str], gate: str, code: int
+) -> None:
+    old, new = log_of(tmp_path, "old", **before), log_of(tmp_path, "new", **after)
+    assert run("occupancy", old, "--diff", new, "--fail-on", gate).code == code
+
+
+def test_require_holds_for_the_newer_build_and_for_what_is_unknown(
+    run: Run, tmp_path: Path
+) -> None:
+    small = log_of(tmp_path, "a", k=CLEAN.replace("32", "200"))
+    arguments = ("--block", "256", "--require", "90%")
+    assert run("occupancy", SHARED, "--diff", small, *arguments).code == ExitCode.GATE_FAILED
+    ptx = run("occupancy", str(DATA / "ptx" / "bounds.compute_90.ptx"), "--require", "50%")
+    assert ptx.code == ExitCode.GATE_FAILED
+    assert "the occupancy of 5 of 5 kernels is unknown" in ptx.err
+
+
+def test_a_name_cannot_move_the_cursor(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a\x1b[31mb\nc"
+    file.write_text("nothing")
+    finished = run("occupancy", str(file))
+    assert "\x1b" not in finished.err
+    assert finished.err.count("\n") == 1

@@ -62,7 +62,7 @@ def test_the_new_abi_says_all_in_lists_of_attributes() -> None:
     ]
     found = only(image(parts, [Symbol("k")], flags=NEW_SM_90, abi=8))
     assert found == CompiledKernel(
-        "k", "sm_90", 40, 512, None, 5, 64, 64, None, None, 256, (64, 2, 1), None, (2, 1, 1), 8, "cubin"
+        "k", "sm_90", 40, 512, None, 5, 16, 64, None, None, 256, (64, 2, 1), None, (2, 1, 1), 8, "cubin"
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def test_functions_are_no_kernels() -> None:
         .func (.param .b32 r) helper(.param .b32 a) { .shared .b8 scratch[64]; ret; }
         .entry k() { call helper; }
     """)
-    assert (found.name, found.static_shared_bytes) == ("k", 0)
+    assert (found.name, found.static_shared_bytes) == ("k", None)
 
 
 def test_comments_say_nothing() -> None:
