@@ -90,9 +90,22 @@ def _verdict(found: Occupancy) -> Iterator[RenderableType]:
     )
 
 
+def limiting(found: Occupancy) -> tuple[str, ...]:
+    """The limiters that allow no more blocks than there are.
+
+    NVIDIA's header, which ``limiters`` follows, also names what limited before it looked at barriers.
+    """
+    allowed = found.blocks_allowed_by
+    return tuple(
+        name
+        for name in found.limiters
+        if found.blocks_per_sm == 0 or allowed[name] == found.blocks_per_sm
+    )
+
+
 def limiters_text(found: Occupancy) -> str:
     """``registers, shared memory``."""
-    names = [RESOURCES[name] for name in found.limiters]
+    names = [RESOURCES[name] for name in limiting(found)]
     return ", ".join(names) if names else "nothing"
 
 
@@ -109,7 +122,7 @@ def allowed_table(report: LaunchReport) -> WideOrStacked:
     found = report.occupancy
     rows: list[tuple[Cell, ...]] = [
         (
-            f"{'* ' if name in found.limiters else '  '}{RESOURCES[name]}",
+            f"{'* ' if name in limiting(found) else '  '}{RESOURCES[name]}",
             UNKNOWN if allowed is None else str(allowed),
             _use_of(report, name),
         )
@@ -124,7 +137,7 @@ def allowed_table(report: LaunchReport) -> WideOrStacked:
         columns,
         rows,
         emphasised=frozenset(
-            i for i, name in enumerate(found.blocks_allowed_by) if name in found.limiters
+            i for i, name in enumerate(found.blocks_allowed_by) if name in limiting(found)
         ),
     )
 
