@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,13 +39,13 @@ def serve(address: str, arguments: Sequence[str]) -> None:
 
 def _guarded(server: type[Any], served: str) -> type[Any]:
     """The server, refusing what a page of another site opens: a browser asks it on that page's behalf."""
-    from aiohttp import web
+    web: Any = import_module("aiohttp.web")
 
     class Guarded(server):  # type: ignore[misc]  # its type is known only when it is installed
-        async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        async def handle_websocket(self, request: Any) -> Any:
             if not is_same_site(request.headers.get("Origin"), request.host, served):
                 raise web.HTTPForbidden(text="kmeter is opened by its own page alone")
-            return await super().handle_websocket(request)  # type: ignore[no-any-return]
+            return await super().handle_websocket(request)
 
     return Guarded
 
