@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kmeter.kernels.compiled_file import Contents, contents_of
-from kmeter.kernels.triton_cache import kernels_of_cache
+from kmeter.kernels.triton_cache import contents_of_cache
 
 
 def kernels_of(path: Path, architecture: str | None = None) -> Contents:
@@ -12,7 +12,7 @@ def kernels_of(path: Path, architecture: str | None = None) -> Contents:
     Raises UsageError, naming it, where it holds no kernel.
     """
     if _is_folder(path):
-        return Contents(kernels_of_cache(path), [])
+        return contents_of_cache(path)
     return contents_of(path, architecture)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from kmeter.errors import UsageError
 from kmeter.files import read_bounded
-from kmeter.kernels.compiled_file import contents_of
+from kmeter.kernels.compiled_file import Contents, contents_of
 from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.launch import WARP_SIZE
 
@@ -23,18 +23,22 @@ _MOST_IMAGES, _MOST_BYTES, _MOST_KERNELS = 200_000, 2**34, 2**20
 
 
 def kernels_of_cache(folder: Path) -> list[CompiledKernel]:
-    """Every kernel in a cache, the newest first; raises UsageError where the folder has none.
+    """Every kernel in a cache, the newest first; raises UsageError where the folder has none."""
+    return contents_of_cache(folder).kernels
 
-    A kernel whose files are broken is left out only where its image cannot be read at all.
-    """
+
+def contents_of_cache(folder: Path) -> Contents:
+    """The same, with a remark on images that cannot be read at all; raises UsageError."""
     images = sorted(islice(_images(folder, 0), _MOST_IMAGES), key=_age)
-    every = (kernel for image in _affordable(images) for kernel in _kernels(image))
+    unread: list[str] = []
+    every = (kernel for image in _affordable(images) for kernel in _kernels(image, unread))
     found = list(islice(every, _MOST_KERNELS))
     if not found:
         raise UsageError(
             f"{folder} holds no compiled kernel", "A Triton cache has .cubin files in it"
         )
-    return found
+    more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+    return Contents(found, [f"left out: {unread[0]}{more}"] if unread else [])
 
 
 def _images(folder: Path, depth: int) -> Iterator[Path]:
@@ -72,10 +76,11 @@ def _affordable(images: Iterable[Path]) -> Iterator[Path]:
                 yield image
 
 
-def _kernels(image: Path) -> list[CompiledKernel]:
+def _kernels(image: Path, unread: list[str]) -> list[CompiledKernel]:
     try:
         kernels = contents_of(image).kernels
-    except UsageError:
+    except UsageError as error:
+        unread.append(error.message)
         return []
     said = _said(image.with_suffix(".json"))
     return [_launched(kernel, said, image) for kernel in kernels]

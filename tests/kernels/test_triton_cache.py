@@ -8,7 +8,7 @@ import pytest
 from kernels.test_elf_image import Part, Symbol, image
 from kmeter.errors import UsageError
 from kmeter.kernels import triton_cache
-from kmeter.kernels.triton_cache import kernels_of_cache
+from kmeter.kernels.triton_cache import contents_of_cache, kernels_of_cache
 
 IMAGE = image([Part(".text.k", bytes(16), info=20 << 24)], [Symbol("k")], flags=80)
 
@@ -129,3 +129,13 @@ def test_no_folder(tmp_path: Path, name: str) -> None:
 def test_a_folder_without_kernels(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no compiled kernel"):
         kernels_of_cache(tmp_path)
+
+
+def test_an_image_that_cannot_be_read_is_told_of(tmp_path: Path) -> None:
+    whole = (Path(__file__).parents[1] / "data/kernels/cubin/130/plain.sm_86.cubin").read_bytes()
+    for name, data in (("a", whole), ("b", whole[:3000])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "k.cubin").write_bytes(data)
+    found = contents_of_cache(tmp_path)
+    assert len(found.kernels) == 5
+    assert found.remarks == [f"left out: {tmp_path / 'b' / 'k.cubin'} is broken: it is cut off"]
