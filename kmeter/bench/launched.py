@@ -9,9 +9,6 @@ from kmeter.measure.engines.cupti import CuptiEngine
 from kmeter.model.card import Card
 from kmeter.model.launched_kernel import LaunchedKernel, judged
 
-_RESERVING = 9
-"""The major compute capability from which on a part of shared memory is the driver's."""
-
 
 def kernels_of(
     clockwork: Clockwork, function: Callable[..., Any], card: Card | None
