@@ -6,11 +6,12 @@ from kmeter.kernels.compiled_file import Contents, contents_of
 from kmeter.kernels.triton_cache import contents_of_cache
 
 
-def kernels_of(path: Path, architecture: str | None = None) -> Contents:
+def kernels_of(path: str | Path, architecture: str | None = None) -> Contents:
     """What a file or folder holds; ``architecture`` is for a text that does not say it.
 
     Raises UsageError, naming it, where it holds no kernel.
     """
+    path = Path(path)
     if _is_folder(path):
         return contents_of_cache(path)
     return contents_of(path, architecture)

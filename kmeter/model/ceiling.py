@@ -178,6 +178,8 @@ def ceilings_of_unit(unit: str) -> tuple[str, ...]:
     if unit.endswith("_tensor"):
         name = unit.removesuffix("_tensor")
         return (f"tensor-{name}", f"matmul-{name}")
+    if unit == "fp64":  # a library's product of it runs on tensor cores
+        return ("arithmetic-fp64",)
     return (f"arithmetic-{unit.replace('_', '-')}", f"matmul-{unit}")
 
 

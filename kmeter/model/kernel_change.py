@@ -6,7 +6,7 @@ from math import prod
 from typing import NamedTuple
 
 from kmeter.model.compiled_kernel import CompiledKernel, Dimensions
-from kmeter.model.kernel_occupancy import KernelOccupancy, LaunchWish, kernel_occupancy
+from kmeter.model.kernel_occupancy import BEST, KernelOccupancy, LaunchWish, kernel_occupancy
 
 _OF_A_FILE = re.compile(r"(\d{1,4})(?=_GLOBAL__N_)|__nv_static_(\d{1,4})_")
 """A name that only one file knows: how long the part is that has a hash of the build in it."""
@@ -146,8 +146,12 @@ def _differences(one: KernelOccupancy, two: KernelOccupancy) -> tuple[Difference
 
 
 def _fraction_at(one: KernelOccupancy, two: KernelOccupancy) -> float | None:
-    """The older one's occupancy at the block of the newer one: of other blocks nothing follows."""
-    if one.report is None or two.report is None or one.block_size == two.block_size:
+    """The older one's occupancy at the block of the newer one: of other blocks nothing follows.
+
+    Where each has its best block that is what is compared.
+    """
+    are_best = one.block_source == two.block_source == BEST
+    if one.report is None or two.report is None or are_best or one.block_size == two.block_size:
         return one.fraction
     wish = LaunchWish(
         block_size=two.block_size, compute_capability=one.report.architecture.compute_capability

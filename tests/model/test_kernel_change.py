@@ -54,3 +54,11 @@ def test_occupancy_is_compared_at_the_newer_block() -> None:
     (change,) = kernel_changes(judged(kernel()), judged(bounded))
     assert {d.quantity for d in change.differences} == {"most threads", "block size"}
     assert not change.fails("lower-occupancy")
+
+
+def test_where_each_has_its_best_block_these_are_compared() -> None:
+    before, after = (judged(kernel(registers=n, arch="sm_86")) for n in (64, 72))
+    (change,) = kernel_changes(before, after)
+    found = {d.quantity: (d.before, d.after) for d in change.differences}
+    assert found["occupancy"] == (before[0].fraction, after[0].fraction)
+    assert change.fails("lower-occupancy")
