@@ -28,7 +28,7 @@ def test_a_compiled_kernel_fills_in_the_form() -> None:
 
 def test_n_takes_the_next_kernel_and_capital_n_the_one_before() -> None:
     kernels = kernels_of(BOUNDS).kernels
-    text = screen("occupancy", (100, 30), 0, "escape", "n", "n", kernels=kernels)
+    text = screen("occupancy", (100, 30), 0, "n", "n", kernels=kernels)
     assert "3 of 5: max_256_min_4(float*, int)" in text
     back = screen("occupancy", (100, 30), 0, "escape", "N", kernels=kernels)
     assert "5 of 5: free_bounds(float*, int), sm_80, no launch bounds" in back

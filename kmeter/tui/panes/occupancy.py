@@ -144,7 +144,10 @@ class Occupancy(Pane):
         self.compute()
 
     def take_focus(self) -> None:
-        self.query_one("#field-block", Input).focus()
+        if self._kernels:  # their keys are letters, which a field would take
+            self.query_one(Heat).focus()
+        else:
+            self.query_one("#field-block", Input).focus()
 
     def show_card(self, card: Card | None, reason: str) -> None:
         """Begin with the card that is looked at, unless the user has named another."""
