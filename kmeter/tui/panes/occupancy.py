@@ -145,7 +145,7 @@ class Occupancy(Pane):
 
     def take_focus(self) -> None:
         if self._kernels:  # their keys are letters, which a field would take
-            self.query_one(Heat).focus()
+            self.query_one(Heat).focus(scroll_visible=False)
         else:
             self.query_one("#field-block", Input).focus()
 
