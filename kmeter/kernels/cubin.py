@@ -6,7 +6,7 @@ What stands where follows from images of CUDA 11.8, 12, 13.0 and 13.5 beside wha
 
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -52,15 +52,28 @@ def kernels_of_cubin(data: bytes | memoryview, suffix: str = "") -> list[Compile
     return kernels_of_image(ElfImage(data), suffix)
 
 
+class _Whole(NamedTuple):
+    """What is the same for every kernel of an image."""
+
+    image: ElfImage
+    sections: Mapping[str, Section]
+    totals: _Totals
+    architecture: str
+    stacks: Sequence[Mapping[str, int]]
+    """The counts of which the largest is a kernel's stack."""
+
+
 def kernels_of_image(image: ElfImage, suffix: str = "") -> list[CompiledKernel]:
     """The same of an image whose header is read."""
     if not image.is_cuda:
         raise BrokenFileError("it is an ELF image, and for no GPU")
     image.check_bounds()
     sections = {section.name: section for section in image.sections}
-    totals, name = _totals(image, sections), _architecture(image, sections, suffix)
+    totals = _totals(image, sections)
+    architecture = _architecture(image, sections, suffix)
+    whole = _Whole(image, sections, totals, architecture, _stacks(image, sections, totals))
     return [
-        _kernel(image, sections, totals, name, text)
+        _kernel(whole, text)
         for text in sections.values()
         if text.name.startswith(_TEXT) and _is_kernel(image, sections, text.name[len(_TEXT) :])
     ]
@@ -98,25 +111,20 @@ def _suffix(image: ElfImage, sections: Mapping[str, Section], number: int) -> st
 # ---- one kernel -----------------------------------------------------------------------------
 
 
-def _kernel(
-    image: ElfImage,
-    sections: Mapping[str, Section],
-    totals: _Totals,
-    architecture: str,
-    text: Section,
-) -> CompiledKernel:
+def _kernel(whole: _Whole, text: Section) -> CompiledKernel:
+    image, totals = whole.image, whole.totals
     name = text.name[len(_TEXT) :]
-    own = sections.get(f"{_INFO}.{name}")
+    own = whole.sections.get(f"{_INFO}.{name}")
     said = dict(_attributes(image.data_of(own))) if own else {}
     rank = said.get(_MAX_CLUSTER_RANK)
     threads = _dimensions(said.get(_MAX_THREADS))
     return CompiledKernel(
         name=name,
-        architecture=architecture,
-        registers_per_thread=_registers(image, totals, name, text),
-        static_shared_bytes=_shared_bytes(image, sections, name, architecture),
+        architecture=whole.architecture,
+        registers_per_thread=_registers(totals, name, text),
+        static_shared_bytes=_shared_bytes(whole, name),
         barriers=_barriers(image, said, text),
-        stack_bytes=_stack_bytes(image, totals, name),
+        stack_bytes=max((sizes[name] for sizes in whole.stacks if name in sizes), default=None),
         cumulative_stack_bytes=totals.stack.get(name) or None,
         max_threads_per_block=prod(threads) if threads else None,
         required_block=_dimensions(said.get(_REQUIRED_BLOCK)),
@@ -127,21 +135,24 @@ def _kernel(
     )  # fmt: skip
 
 
-def _registers(image: ElfImage, totals: _Totals, name: str, text: Section) -> int | None:
+def _registers(totals: _Totals, name: str, text: Section) -> int | None:
     """Of the list of all functions; before 9.0 the code's section says it, too."""
     found = totals.registers.get(name, text.info >> 24 or None)
     return found if found is not None and found <= _MOST_REGISTERS else None
 
 
-def _stack_bytes(image: ElfImage, totals: _Totals, name: str) -> int | None:
-    """A kernel's frame; with what it calls where functions were linked in, as nvlink counts it."""
-    counted = totals[1:] if _has_linked_functions(image, totals) else (totals.frame,)
-    return max((sizes[name] for sizes in counted if name in sizes), default=None)
+def _stacks(
+    image: ElfImage, sections: Mapping[str, Section], totals: _Totals
+) -> Sequence[Mapping[str, int]]:
+    """Frames; and with what they call where functions were linked in, as nvlink counts it."""
+    return totals[1:] if _has_linked_functions(image, sections, totals) else (totals.frame,)
 
 
-def _has_linked_functions(image: ElfImage, totals: _Totals) -> bool:
+def _has_linked_functions(
+    image: ElfImage, sections: Mapping[str, Section], totals: _Totals
+) -> bool:
     """Whether it was linked of several: the assembler's command says so, or functions beside kernels do."""
-    note = next((section for section in image.sections if section.name == _TOOLS), None)
+    note = sections.get(_TOOLS)
     if note is not None:
         return _TO_BE_LINKED.search(image.data_of(note)) is not None
     return bool(totals.registers.keys() - image.kernel_names)
@@ -154,15 +165,13 @@ def _barriers(image: ElfImage, said: Mapping[int, Attribute], text: Section) -> 
     return text.flags >> 20 & 0x7F
 
 
-def _shared_bytes(
-    image: ElfImage, sections: Mapping[str, Section], name: str, architecture: str
-) -> int | None:
+def _shared_bytes(whole: _Whole, name: str) -> int | None:
     """None for a size that no memory has."""
-    section = sections.get(_SHARED + name)
+    section = whole.sections.get(_SHARED + name)
     if section is None or section.size > LARGEST:
         return None if section else 0
-    number = int(architecture.removeprefix("sm_").rstrip("af"))
-    is_reserved = number >= _RESERVING and image.kind != RELOCATABLE
+    number = int(whole.architecture.removeprefix("sm_").rstrip("af"))
+    is_reserved = number >= _RESERVING and whole.image.kind != RELOCATABLE
     return max(0, section.size - _RESERVED_BYTES) if is_reserved else section.size
 
 
