@@ -31,7 +31,8 @@ from kmeter.kernels.ncu_names import (
 )
 from kmeter.kernels.profiler_reading import Amounts
 from kmeter.kernels.profiler_units import Kind
-from kmeter.model.profiled_kernel import PRECISIONS, Dimensions, ProfiledKernel, ProfiledLaunch
+from kmeter.model.compiled_kernel import Dimensions
+from kmeter.model.profiled_kernel import PRECISIONS, ProfiledKernel, ProfiledLaunch
 
 _SECTOR_BYTES = 32
 

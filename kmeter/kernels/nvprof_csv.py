@@ -11,7 +11,8 @@ from kmeter.kernels.profiler_lines import MOST_LAUNCHES, Row, printable
 from kmeter.kernels.profiler_numbers import DecimalMark
 from kmeter.kernels.profiler_reading import Amounts, Place, Reading
 from kmeter.kernels.profiler_units import Kind
-from kmeter.model.profiled_kernel import Dimensions, ProfiledLaunch
+from kmeter.model.compiled_kernel import Dimensions
+from kmeter.model.profiled_kernel import ProfiledLaunch
 
 _CORRELATION = re.compile(r" \[\d{1,12}\]$")
 """A trace writes the number of a launch behind its name."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kmeter.errors import UsageError
 from kmeter.kernels.profiler_numbers import has_no_value, number_in
 from kmeter.kernels.profiler_units import Kind, scale_of
-from kmeter.model.profiled_kernel import Dimensions
+from kmeter.model.compiled_kernel import Dimensions
 from kmeter.units import MOST, quoted
 
 _MOST_OF_A_DIMENSION = 2**31

@@ -82,9 +82,9 @@ def kernel_changes(
     """
     old = _grouped(before)
     pairs = [
-        (item, _taken(old.get(key, []), item, several=len(group) > 1))
+        (item, _taken(old.get(key, []), item))
         for key, group in _grouped(after).items()
-        for item in sorted(group, key=lambda item: not _has_twin(old.get(key, []), item))
+        for item in sorted(group, key=lambda item: _twin(old.get(key, []), item) is None)
     ]
     order = {id(item): place for place, item in enumerate(after)}
     pairs.sort(key=lambda pair: order[id(pair[0])])
@@ -117,20 +117,15 @@ def same_name(name: str) -> str:
     return "".join([*parts, name[last:]])
 
 
-def _has_twin(old: Sequence[KernelOccupancy], item: KernelOccupancy) -> bool:
-    return any(_is_alike(one, item) for one in old)
+def _twin(old: Sequence[KernelOccupancy], item: KernelOccupancy) -> KernelOccupancy | None:
+    """One of which nothing has changed."""
+    wanted = list(_quantities(item))
+    return next((one for one in old if list(_quantities(one)) == wanted), None)
 
 
-def _is_alike(one: KernelOccupancy, two: KernelOccupancy) -> bool:
-    return list(_quantities(one)) == list(_quantities(two))
-
-
-def _taken(
-    old: list[KernelOccupancy], item: KernelOccupancy, *, several: bool
-) -> KernelOccupancy | None:
+def _taken(old: list[KernelOccupancy], item: KernelOccupancy) -> KernelOccupancy | None:
     """The one that it belongs to, which is gone from the list then."""
-    alike = (one for one in old if several or len(old) > 1 if _is_alike(one, item))
-    found = next(alike, old[0] if old else None)
+    found = _twin(old, item) or next(iter(old), None)
     if found is not None:
         old.remove(found)
     return found

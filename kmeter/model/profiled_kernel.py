@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-Dimensions = tuple[int, int, int]
+from kmeter.model.compiled_kernel import Dimensions
+
 PRECISIONS = ("fp64", "fp32", "fp16")
 _NO_FLOP: Mapping[str, float] = MappingProxyType({})
 _Each = tuple[float | None, ...]

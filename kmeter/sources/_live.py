@@ -11,6 +11,7 @@ from kmeter.sources._gpm import Gpm
 from kmeter.sources._nvml import Nvml
 from kmeter.sources._readings import read_field
 from kmeter.sources.cuda import identities, identity_named
+from kmeter.units import printable
 
 FIXED = ("sm_clock_max_hz", "memory_clock_max_hz", "power_limit_w", "memory_total_bytes")
 """Read once: some take NVML two milliseconds."""
@@ -96,4 +97,4 @@ def _command_of(pid: int) -> str:
         name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:
         return ""
-    return "".join(sign if sign.isprintable() else "?" for sign in name)
+    return printable(name)
