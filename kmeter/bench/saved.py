@@ -11,7 +11,9 @@ import msgspec
 from kmeter.bench.nvbench import is_nvbench, read_nvbench
 from kmeter.errors import UsageError
 from kmeter.files import read_bounded
-from kmeter.model.benchmark import BenchRun
+from kmeter.model.benchmark import BenchRun, Row
+from kmeter.model.roofline import KernelPoint
+from kmeter.model.score import point_of
 from kmeter.units import MOST, quoted
 
 FORMAT, VERSION = "kmeter.bench/", "1"
@@ -26,6 +28,15 @@ def read_run(path: Path) -> BenchRun:
     if is_nvbench(raw):
         return read_nvbench(raw, str(path), path.parent)
     return decode_run(raw, str(path))
+
+
+def points_of(path: Path) -> list[tuple[Row, KernelPoint]]:
+    """Rows of a saved run that have a time, FLOP and bytes, each with its place on the roofline.
+
+    Raises UsageError for another file.
+    """
+    pairs = ((row, point_of(row)) for row in read_run(path).rows)
+    return [(row, point) for row, point in pairs if point is not None]
 
 
 def decode_run(raw: bytes, name: str) -> BenchRun:

@@ -12,8 +12,9 @@ from kmeter.errors import GateFailedError, UsageError
 from kmeter.kernels.compiled_file import Contents, contents_of_bytes
 from kmeter.kernels.demangle import demangled
 from kmeter.kernels.files import kernels_of
-from kmeter.model.architecture import architecture, compute_capability
+from kmeter.model.architecture import architecture
 from kmeter.model.compiled_kernel import CompiledKernel
+from kmeter.model.image_choice import architecture_name, images_called, images_for
 from kmeter.model.kernel_change import GATES, KernelChange, kernel_changes, spill_bytes
 from kmeter.model.kernel_occupancy import KernelOccupancy, LaunchWish, occupancies
 from kmeter.model.launch_text import parse_launch
@@ -114,7 +115,7 @@ def _chosen(
 def _contents(file: str, question: FileQuestion) -> Contents:
     if not file:
         raise UsageError("a file has a name, and this one is empty")
-    architecture = None if question.arch is None else _spelled(question.arch)
+    architecture = None if question.arch is None else architecture_name(question.arch)
     if file != "-":
         return kernels_of(Path(file), architecture)
     if sys.stdin is None:
@@ -149,54 +150,10 @@ def _of_architecture(
 ) -> list[CompiledKernel]:
     """Those of ``--arch``, or of each kernel the image that a card's driver would load."""
     if question.arch is not None:
-        wanted = _spelled(question.arch)
-        return _best_of_each(kernels, lambda name: _nearness(name, wanted))
+        return images_called(kernels, architecture_name(question.arch))
     if wish.compute_capability is not None:
-        capability = wish.compute_capability
-        return _best_of_each(kernels, lambda name: _preference(name, capability))
+        return images_for(kernels, wish.compute_capability)
     return kernels
-
-
-def _best_of_each(
-    kernels: list[CompiledKernel], preference: Callable[[str | None], int]
-) -> list[CompiledKernel]:
-    """Of the images of one kernel those with the highest preference above 0, in their order."""
-    best: dict[tuple[str, str], int] = {}
-    for kernel in kernels:
-        key = kernel.name, kernel.source
-        best[key] = max(best.get(key, 0), preference(kernel.architecture))
-    return [
-        kernel
-        for kernel in kernels
-        if 0 < preference(kernel.architecture) == best[kernel.name, kernel.source]
-    ]
-
-
-def _nearness(name: str | None, wanted: str) -> int:
-    """2 for the very architecture, 1 for one of its number where no letter was asked for."""
-    if name == wanted:
-        return 2
-    return int(name is not None and name.rstrip("af") == wanted)
-
-
-def _preference(name: str | None, capability: str) -> int:
-    """How gladly a driver takes an image for a GPU: 0 for not at all; ``a`` is for one capability alone."""
-    if name is None:
-        return 1
-    major, minor = map(int, capability.split("."))
-    found = re.fullmatch(r"sm_(\d+)(\d)([af]?)", name)
-    if found is None or int(found[1]) != major or int(found[2]) > minor:
-        return 0
-    if found[3] == "a" and int(found[2]) != minor:
-        return 0
-    return 10 * (int(found[2]) + 1) + {"": 0, "f": 1, "a": 2}[found[3]]
-
-
-def _spelled(text: str) -> str:
-    """``sm_90a`` of any spelling; raises UsageError."""
-    major, minor = compute_capability(text).split(".")
-    letter = text.strip()[-1].lower()
-    return f"sm_{major}{minor}{letter if letter in 'af' else ''}"
 
 
 def _capability(question: FileQuestion) -> str | None:

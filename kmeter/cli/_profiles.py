@@ -66,11 +66,9 @@ def _read(path: Path) -> Profiles:
 
 
 def _points_of_run(path: Path) -> list[KernelPoint]:
-    from kmeter.bench.saved import read_run
-    from kmeter.model.score import point_of
+    from kmeter.bench.saved import points_of
 
-    pairs = ((row, point_of(row)) for row in read_run(path).rows)
-    points = [replace(point, unit=_unit_of(row)) for row, point in pairs if point is not None]
+    points = [replace(point, unit=_unit_of(row)) for row, point in points_of(path)]
     if not points:
         raise UsageError(f"{path}: no row has a time, FLOP and bytes", "NVBench counts no FLOP")
     return points

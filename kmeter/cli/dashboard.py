@@ -79,10 +79,9 @@ def open_dashboard(
 
 def _points_of(path: Path) -> "list[KernelPoint]":
     """The kernels of a saved run that have FLOP and bytes; raises UsageError for another file."""
-    from kmeter.bench.saved import read_run
-    from kmeter.model.score import point_of
+    from kmeter.bench.saved import points_of
 
-    return [point for row in read_run(path).rows if (point := point_of(row)) is not None]
+    return [point for _, point in points_of(path)]
 
 
 def _kernels_of(path: Path) -> "list[CompiledKernel]":
