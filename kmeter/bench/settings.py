@@ -17,3 +17,5 @@ class Settings:
     most_samples: int = 10_000
     energy: bool = False
     """Whether a second of calls is spent on the energy of one."""
+    tells_spread: bool = False
+    """Whether somebody draws how the samples spread while they are taken."""

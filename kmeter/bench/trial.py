@@ -309,9 +309,15 @@ class Trial:
             self._emit(
                 Note(
                     self._case.label, "sampling", found.size, found.median, found.precision,
-                    evenly_chosen(sorted(samples), _SPREAD_TOLD),
+                    self._spread(samples),
                 )
             )  # fmt: skip
+
+    def _spread(self, samples: Sequence[float]) -> tuple[float, ...]:
+        """What is told of it takes time between samples: only where it is asked for."""
+        if not self._settings.tells_spread:
+            return ()
+        return evenly_chosen(sorted(samples), _SPREAD_TOLD)
 
 
 def replaced_clocks() -> bool:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from running import MODULE, Run
 
 from kmeter.bench.client import Client
 from kmeter.bench.collect import Collector
-from kmeter.bench.events import Lap
+from kmeter.bench.events import Lap, Note
 from kmeter.bench.referee import Referee
 from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
@@ -388,3 +389,23 @@ def test_the_command_says_it_in_one_line(run: Run, tmp_path: Path) -> None:
     finished = run("bench", str(tmp_path / "none.py"))
     assert finished.code == 2
     assert finished.err.count("\n") == 1
+
+
+# ---- what a listener is told ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_asked_for", [False, True])
+def test_how_samples_spread_is_told_to_whoever_asks(tmp_path: Path, is_asked_for: bool) -> None:
+    file = tmp_path / "one.py"
+    file.write_text(
+        "import numpy as np, kmeter\n"
+        "@kmeter.benchmark(args=lambda: (np.random.rand(1000),))\n"
+        "def square(x):\n    return x * x\n"
+    )
+    settings = replace(QUICK, tells_spread=is_asked_for)
+    notes = [event for event in Client(str(file), settings).events() if isinstance(event, Note)]
+    spreads = [note.spread_s for note in notes if note.samples]
+    assert spreads
+    assert all(bool(spread) is is_asked_for for spread in spreads)
+    assert all(list(spread) == sorted(spread) for spread in spreads)
+    assert max(map(len, spreads)) <= 128

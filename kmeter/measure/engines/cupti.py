@@ -27,7 +27,7 @@ class Activity(NamedTuple):
     end: int
     name: str
     kernel: LaunchedKernel | None = None
-    """None for a copy or fill."""
+    """None for a copy, a fill and kmeter's own."""
 
 
 class Recorder:
@@ -66,7 +66,7 @@ class Recorder:
 def _activity(item: Any) -> Activity:
     name = getattr(item, "name", "") or ""
     registers = getattr(item, "registers_per_thread", None)
-    if registers is None:
+    if registers is None or name.startswith(PREFIX):
         return Activity(item.start, item.end, name)
     kernel = LaunchedKernel(
         name,
@@ -89,8 +89,8 @@ class CuptiEngine(GatedEngine):
 
     name = "cupti"
     overhead_s = 0.0
-    launched: tuple[LaunchedKernel, ...] = ()
-    """The kernels of a call that was sampled last."""
+    _last: Sequence[Activity] = ()
+    """The records of the calls that were sampled last."""
 
     def __init__(
         self, context: CudaContext, kernels: EngineKernels, flush: Flush, stream: Handle
@@ -119,12 +119,16 @@ class CuptiEngine(GatedEngine):
                 call()
                 self._kernels.launch("nothing", stream=self._stream)
         self._context.synchronize()
-        records = in_order(self._records.take())
-        self.launched = kernels_of_a_call(records)
-        found = list(spans(records))
+        self._last = self._records.take()
+        found = list(spans(self._last))
         if len(found) != len(order):
             raise RuntimeError(f"CUPTI told of {len(found)} calls where {len(order)} were made")
         return [(index, seconds) for (index, _), seconds in zip(order, found, strict=True)]
+
+    @property
+    def launched(self) -> tuple[LaunchedKernel, ...]:
+        """The kernels of the call that was sampled last."""
+        return kernels_of_a_call(self._last)
 
     def close(self) -> None:
         self._gate.close()
@@ -159,8 +163,9 @@ def in_order(records: Sequence[Activity]) -> list[Activity]:
 
 def kernels_of_a_call(records: Sequence[Activity]) -> tuple[LaunchedKernel, ...]:
     """What stands between the first two marks, each kernel once."""
-    marks = [index for index, record in enumerate(records) if record.name == _MARK]
+    ordered = in_order(records)
+    marks = [index for index, record in enumerate(ordered) if record.name == _MARK]
     if len(marks) < 2:
         return ()
-    within = records[marks[0] + 1 : marks[1]]
+    within = ordered[marks[0] + 1 : marks[1]]
     return tuple(dict.fromkeys(record.kernel for record in within if record.kernel is not None))

@@ -15,6 +15,7 @@ from kmeter.bench.client import Client
 from kmeter.bench.collect import Collector
 from kmeter.bench.events import Event, Finished, Loaded, Note, Started
 from kmeter.bench.progress import sampling_text
+from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
 from kmeter.model.benchmark import Row
 from kmeter.model.history import History
@@ -78,7 +79,7 @@ class Bench(WorkPane):
         if not file:
             raise UsageError("name a file first")
         self._collector = Collector()
-        return Client(str(_existing(file)), is_quiet=True)
+        return Client(str(_existing(file)), Settings(tells_spread=True), is_quiet=True)
 
     def events_of(self, client: Any) -> Iterator[Event]:
         found: Iterator[Event] = client.events()
