@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
@@ -21,7 +22,7 @@ from kmeter.bench.referee import Referee
 from kmeter.bench.request import Request
 from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
-from kmeter.measure.process import WorkerProcess, WorkerRefusedError
+from kmeter.measure.process import Succession, WorkerProcess, WorkerRefusedError
 from kmeter.model.benchmark import Outcome, Row
 
 TIMEOUT_S = 120.0
@@ -47,7 +48,7 @@ class Client:
     is_quiet: bool = False
     """Whether what the file prints is dropped."""
     command: Sequence[str] = field(default_factory=lambda: MODULE)
-    _process: WorkerProcess | None = field(default=None, init=False)
+    _processes: Succession = field(default_factory=Succession, init=False)
 
     def listed(self) -> list[CaseInfo]:
         """The rows that the file would have; nothing is measured."""
@@ -59,7 +60,7 @@ class Client:
                     return event.cases
             raise self._no_beginning()
         finally:
-            self.stop()
+            self._processes.end()
 
     def events(self) -> Generator[Event, None, None]:
         """Events of all rows, ``Loaded`` first and once; raises KmeterError where none can run.
@@ -75,8 +76,10 @@ class Client:
                     if told is not None:
                         yield told
                     if progress.ended is not None:
-                        self._finish()
+                        self._processes.finish(self.timeout_s)
                         break
+                if self._processes.is_stopped:
+                    return
                 if progress.cases is None:
                     raise self._no_beginning()
                 if progress.current:
@@ -84,7 +87,7 @@ class Client:
                 elif progress.steps == before and progress.is_unfinished:
                     raise self._no_beginning()
         finally:
-            self.stop()
+            self._processes.end()
         if progress.ended is not None:
             yield progress.ended
 
@@ -94,7 +97,6 @@ class Client:
         return 0.0 if self._process is None else self._process.arrived_s
 
     def _served(self, done: list[str], *, only_list: bool) -> Iterator[Event]:
-        self.stop()
         request = Request(
             file=self.file,
             settings=self.settings,
@@ -109,8 +111,12 @@ class Client:
             encoded = msgspec.json.encode(request)
         except UnicodeEncodeError:
             raise UsageError("a name that is no UTF-8 cannot be used") from None
-        self._process = WorkerProcess(self.command, encoded, extra, is_quiet=self.is_quiet)
-        yield from self._process.events(self.timeout_s, event_of)
+        begin = partial(WorkerProcess, self.command, encoded, extra, is_quiet=self.is_quiet)
+        yield from self._processes.served(begin, self.timeout_s, event_of)
+
+    @property
+    def _process(self) -> WorkerProcess | None:
+        return self._processes.current
 
     def _no_beginning(self) -> UsageError:
         assert self._process is not None
@@ -129,16 +135,9 @@ class Client:
             reason = f"its process ended: {_signal_in_words(-code)}"
         return Row(case.name, case.parameters, outcome, reason, tags=case.tags)
 
-    def _finish(self) -> None:
-        """The process has no more to say: what it still does is its own affair."""
-        if self._process is not None:
-            self._process.finish(self.timeout_s)
-            self._process = None
-
     def stop(self) -> None:
-        """End the process, if one runs, and what it started."""
-        if self._process is not None:
-            self._process.stop()
+        """Run nothing more, whatever is left; any thread may say so."""
+        self._processes.stop()
 
 
 def _signal_in_words(number: int) -> str:

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from kmeter.errors import NoGpuError
 from kmeter.measure.events import Ended, Event, Finished, Planned, Refused, Started, event_of
 from kmeter.measure.plan import Options
-from kmeter.measure.process import WorkerProcess, WorkerRefusedError
+from kmeter.measure.process import Succession, WorkerProcess, WorkerRefusedError
 from kmeter.model.ceiling import Ceiling, Measure, Status
 
 SILENCE_S = 120.0
@@ -32,7 +33,7 @@ class Client:
     silence_s: float = SILENCE_S
     peak_bytes: int = 0
     """The most device memory that any of the processes held."""
-    _process: WorkerProcess | None = field(default=None, init=False)
+    _processes: Succession = field(default_factory=Succession, init=False)
 
     def events(self, names: Sequence[str]) -> Generator[Event, None, None]:
         """Events of all probes, ``Planned`` first and once; raises KmeterError where none can run.
@@ -60,13 +61,15 @@ class Client:
                             continue
                         is_planned = True
                     yield event
+                if self._processes.is_stopped:
+                    return
                 if current:
                     remaining.remove(current)
                     yield Finished(self._lost(current))
                 elif len(remaining) == before:
                     raise NoGpuError(f"the measuring process ended ({self._how_it_ended()})")
         finally:
-            self.stop()
+            self._processes.end()
         yield Ended(self.peak_bytes)
 
     def _lost(self, name: str) -> Ceiling:
@@ -75,17 +78,19 @@ class Client:
         return Ceiling(name, "", Measure.BYTES_PER_S, Status.FAILED, reason=reason)
 
     def _served(self, names: list[str]) -> Iterator[Event]:
-        self.stop()
         request = {"device": self.device, "names": names, "options": self.options}
         encoded = msgspec.json.encode(request)
-        self._process = WorkerProcess(self.command, encoded, is_quiet=self.is_quiet)
-        yield from self._process.events(self.silence_s, event_of)
+        begin = partial(WorkerProcess, self.command, encoded, is_quiet=self.is_quiet)
+        yield from self._processes.served(begin, self.silence_s, event_of)
+
+    @property
+    def _process(self) -> WorkerProcess | None:
+        return self._processes.current
 
     def _how_it_ended(self) -> str:
         assert self._process is not None
         return self._process.how_it_ended()
 
     def stop(self) -> None:
-        """End the process, if one runs."""
-        if self._process is not None:
-            self._process.stop()
+        """Measure nothing more, whatever is left; any thread may say so."""
+        self._processes.stop()

@@ -146,6 +146,47 @@ class WorkerProcess:
                 self._process.send_signal(number)
 
 
+class Succession:
+    """One process after another: the next one goes on where the last one died, until somebody stops it."""
+
+    def __init__(self) -> None:
+        self.current: WorkerProcess | None = None
+        """The last one that was begun, ended or not."""
+        self.is_stopped = False
+        """Whether no other shall be begun: a process that was stopped looks like one that died."""
+
+    def served(
+        self,
+        begin: Callable[[], WorkerProcess],
+        silence_s: float,
+        event_of: Callable[[bytes], Event],
+    ) -> Iterator[Event]:
+        """Events of the next process; none where it was stopped."""
+        self.end()
+        if self.is_stopped:
+            return
+        self.current = begin()
+        if self.is_stopped:  # by another thread, meanwhile
+            self.end()
+        yield from self.current.events(silence_s, event_of)
+
+    def finish(self, grace_s: float) -> None:
+        """The process has no more to say: what it still does is its own affair."""
+        if self.current is not None:
+            self.current.finish(grace_s)
+            self.current = None
+
+    def stop(self) -> None:
+        """End the process, if one runs, and begin no other; any thread may say so."""
+        self.is_stopped = True
+        self.end()
+
+    def end(self) -> None:
+        """End the process, if one runs."""
+        if self.current is not None:
+            self.current.stop()
+
+
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 

@@ -14,7 +14,7 @@ from running import MODULE, Run
 
 from kmeter.bench.client import Client
 from kmeter.bench.collect import Collector
-from kmeter.bench.events import Lap, Note
+from kmeter.bench.events import Ended, Finished, Lap, Note, Started
 from kmeter.bench.referee import Referee
 from kmeter.bench.settings import Settings
 from kmeter.errors import UsageError
@@ -409,3 +409,19 @@ def test_how_samples_spread_is_told_to_whoever_asks(tmp_path: Path, is_asked_for
     assert all(bool(spread) is is_asked_for for spread in spreads)
     assert all(list(spread) == sorted(spread) for spread in spreads)
     assert max(map(len, spreads)) <= 128
+
+
+def test_what_is_stopped_goes_on_with_no_other_row(tmp_path: Path) -> None:
+    file = tmp_path / "two.py"
+    file.write_text(
+        "import time, kmeter\n"
+        "for name in ('one', 'two'):\n"
+        "    kmeter.benchmark(name, args=lambda: (1,))(lambda x: time.sleep(0.05))\n"
+    )
+    client, seen = Client(str(file), QUICK), []
+    for event in client.events():
+        seen.append(event)
+        if isinstance(event, Started):
+            client.stop()
+    assert [event.label for event in seen if isinstance(event, Started)] == ["one"]
+    assert not any(isinstance(event, Finished | Ended) for event in seen)

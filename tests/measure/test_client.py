@@ -10,7 +10,7 @@ from recorded import EVENTS
 from kmeter.errors import NoGpuError
 from kmeter.measure.client import Client
 from kmeter.measure.collect import Collector
-from kmeter.measure.events import Ended, Event, Finished, Planned
+from kmeter.measure.events import Ended, Event, Finished, Planned, Started
 from kmeter.measure.plan import Options
 from kmeter.measure.process import WorkerRefusedError
 from kmeter.model.ceiling import Status
@@ -98,3 +98,15 @@ def test_the_process_ends_with_whoever_listens(start: Start) -> None:
     stream.close()
     assert client._process is not None
     assert client._process.exit_code is not None
+
+
+def test_what_is_stopped_goes_on_with_no_other_probe(start: Start) -> None:
+    """A process that was stopped looks like one that died, and is no reason to begin another."""
+    client, seen = start("hang:dram-copy"), []
+    for event in client.events(NAMES):
+        seen.append(event)
+        if isinstance(event, Started) and event.name == "dram-copy":
+            client.stop()
+    assert finished(seen) == {"dram-read": Status.OK}
+    assert not any(isinstance(event, Ended) for event in seen)
+    assert list(client.events(NAMES)) == []

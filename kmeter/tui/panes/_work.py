@@ -65,6 +65,8 @@ class WorkPane(Pane, can_focus=True):
 
     def tell_at_work(self, finished: int, text: str) -> None:
         """Which result is being measured, and how that stands."""
+        if self._was_stopped:  # what is still heard was said before
+            return
         self.tell(f"{finished + 1} of {self.count}: {text}")
 
     def action_begin(self) -> None:
