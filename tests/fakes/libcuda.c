@@ -4,6 +4,8 @@
  *   device NAME            starts a device; the lines below belong to it
  *   uuid HEX32 | bus TEXT | memory BYTES | attribute ID VALUE | lost CODE
  */
+#include <pthread.h>
+
 #include "script.h"
 
 #define DEVICES 16
@@ -38,10 +40,15 @@ static void take_line(const char *word, char *rest) {
   }
 }
 
+/* As the real one it may be called again, and by several threads at once. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int is_read;
+static void read_once(void) { is_read = read_script("KMETER_FAKE_CUDA", take_line); }
+
 int cuInit(unsigned flags) {
   (void)flags;
-  count = 0;
-  if (!read_script("KMETER_FAKE_CUDA", take_line)) return 999;
+  pthread_once(&once, read_once);
+  if (!is_read) return 999;
   ready = !init_code;
   if (ready && !count) return NO_DEVICE;
   return init_code;
