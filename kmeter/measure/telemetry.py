@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kmeter.model.card import Fact
@@ -22,6 +24,8 @@ SLOWED = 0x8 | 0x20 | 0x40 | 0x80
 """Throttle reasons that come from outside of the kernel: heat, and hardware's brakes."""
 _NOTABLE = 0.95
 """A share of the row's usual clock below which it was slowed down."""
+BUSY = 0.1
+"""A GPU that computed for this share of the last moments or more is at work."""
 _monotonic = time.monotonic
 """Taken when kmeter is loaded: what a benchmark's file replaces does not reach it."""
 
@@ -38,9 +42,12 @@ class Glimpse(NamedTuple):
 class Sampler:
     """Reads a card in a thread of its own from ``start`` to ``stop``."""
 
-    def __init__(self, nvml: Nvml, handle: Any) -> None:
-        """``handle`` is NVML's, or None where it does not know the card."""
-        self._nvml, self._handle = nvml, handle
+    def __init__(self, nvml: Nvml, handle: Any, neighbours: Sequence[Any] | None = None) -> None:
+        """``handle`` is NVML's, or None where it does not know the card.
+
+        ``neighbours`` are handles of the other GPUs of the host, None where nobody looks at them.
+        """
+        self._nvml, self._handle, self._neighbours = nvml, handle, neighbours
         self._readings: list[dict[str, Fact]] = []
         self._times: list[float] = []
         self._ended = threading.Event()
@@ -61,7 +68,14 @@ class Sampler:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        return conditions_of(self._readings)
+        return replace(conditions_of(self._readings), busy_neighbours=self._busy_neighbours())
+
+    def _busy_neighbours(self) -> int | None:
+        """How many of the host's other GPUs are at work now; None where nobody knows."""
+        if self._neighbours is None:
+            return None
+        shares = [read_field(self._nvml, n, "utilisation").value for n in self._neighbours]
+        return None if None in shares else sum(share >= BUSY for share in shares)
 
     def glimpses(self) -> list[Glimpse]:
         """What was seen so far, moment by moment."""

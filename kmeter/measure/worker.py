@@ -6,6 +6,7 @@ It is a process of its own because an error in a CUDA kernel ends every later on
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from kmeter.measure.limits import pcie_bytes_per_s
 from kmeter.measure.plan import GpuFacts, Options, planned_bytes
 from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import CeilingRun
+from kmeter.sources._health import host_name, neighbours, uncorrected_errors
 
 if TYPE_CHECKING:
     from kmeter.measure.gpu import Gpu
@@ -51,7 +53,8 @@ def main() -> int:
 
 def serve(request: Request, emit: Callable[[Event], None]) -> int:
     """Measure what is asked for; raises NoGpuError without a GPU or CuPy."""
-    from kmeter.sources.cuda import open_machine
+    from kmeter.sources._nvml import Nvml
+    from kmeter.sources.cuda import nvml_handle, open_machine
 
     try:
         machine = open_machine(request.device)
@@ -61,21 +64,26 @@ def serve(request: Request, emit: Callable[[Event], None]) -> int:
     _import_cupy()
     from kmeter.measure.probes import probes
     from kmeter.measure.runner import GpuBrokenError, run_probes
+    from kmeter.measure.telemetry import Sampler
 
     gpu = _opened(card, request.options)
     wanted = {probe.name: probe for probe in probes()}
     chosen = [wanted[name] for name in request.names]
     share = 0.3 if request.options.quick else 1.0
+    nvml = Nvml()
+    handle = nvml_handle(nvml, request.device)
+    run = _run(machine, card, request.options, gpu.planned_bytes)
     emit(
         Planned(
-            _run(machine, card, request.options, gpu.planned_bytes),
+            replace(run, uncorrected_errors=uncorrected_errors(nvml, handle)),
             [probe.name for probe in chosen],
             [probe.seconds * share for probe in chosen],
         )
     )
     _reset_persisting_l2()
     try:
-        run_probes(gpu, card.device, _sampler(request.device), chosen, request.options, emit)
+        sampler = Sampler(nvml, handle, neighbours(nvml, handle))
+        run_probes(gpu, card.device, sampler, chosen, request.options, emit)
     except GpuBrokenError:
         return ExitCode.GATE_FAILED
     emit(Ended(gpu.peak_bytes))
@@ -156,15 +164,6 @@ def _reset_persisting_l2() -> None:
         reset()
 
 
-def _sampler(device: str) -> Any:
-    from kmeter.measure.telemetry import Sampler
-    from kmeter.sources._nvml import Nvml
-    from kmeter.sources.cuda import nvml_handle
-
-    nvml = Nvml()
-    return Sampler(nvml, nvml_handle(nvml, device))
-
-
 def _run(machine: Machine, card: Card, options: Options, planned: int) -> CeilingRun:
     return CeilingRun(
         gpu_name=card.device.name,
@@ -182,6 +181,9 @@ def _run(machine: Machine, card: Card, options: Options, planned: int) -> Ceilin
         pcie_width=card.fact("pcie_width").value,
         pcie_generation=card.fact("pcie_generation_max").value,
         other_processes=card.fact("processes").value,
+        host=host_name(),
+        pci_bus_id=card.pci_bus_id,
+        power_limit_w=card.fact("power_limit_w").value,
     )
 
 

@@ -43,7 +43,7 @@ class Limit:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """The card while a probe ran; None is unknown."""
 
@@ -58,6 +58,8 @@ class Conditions:
     throttle_reasons_mask: int | None = None
     """Every reason that any sample gave."""
     samples: int = 0
+    busy_neighbours: int | None = None
+    """Other GPUs of the host that were at work when the probe ended."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,14 @@ class CeilingRun:
     """Compute processes on the card beside this one."""
     is_complete: bool = True
     """False where the run was interrupted."""
+    host: str | None = None
+    pci_bus_id: str | None = None
+    power_limit_w: float | None = None
+    """The one that is enforced."""
+    uncorrected_errors: int | None = None
+    """ECC errors since the driver was loaded that could not be corrected."""
+    refusal: str = ""
+    """Why nothing at all could be measured on it; empty where something was tried."""
 
     def named(self, name: str) -> Ceiling | None:
         """The ceiling of that name, or None."""

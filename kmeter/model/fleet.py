@@ -1,0 +1,150 @@
+"""Many GPUs of the same models: what each reported, what they are judged by, and the verdict."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from kmeter.model.ceiling import Conditions, Measure, Status
+from kmeter.model.outliers import FEWEST, Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What a GPU reached in one test: a ceiling without its samples."""
+
+    name: str
+    measure: Measure
+    status: Status
+    level: str = ""
+    reason: str = ""
+    """Why there is no value."""
+    value: float | None = None
+    """In the base unit that ``measure`` names."""
+    is_quick: bool = False
+    conditions: Conditions = field(default_factory=Conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was measured on one GPU in one run; the fields are those of a file of ceilings."""
+
+    gpu_name: str
+    uuid: str | None
+    started_at: str
+    """ISO 8601, UTC."""
+    ceilings: tuple[Figure, ...] = ()
+    host: str | None = None
+    pci_bus_id: str | None = None
+    driver_version: str | None = None
+    power_limit_w: float | None = None
+    ecc: bool | None = None
+    uncorrected_errors: int | None = None
+    pcie_width: int | None = None
+    pcie_generation: int | None = None
+    other_processes: int | None = None
+    is_complete: bool = True
+    refusal: str = ""
+    """Why nothing at all could be measured on it."""
+    origin: str = ""
+    """The file that it came from, or who sent it."""
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What makes it this GPU and no other: its UUID, else its place in a host; empty where unknown."""
+        if self.uuid:
+            return (self.uuid, "")
+        return (self.host or "", self.pci_bus_id) if self.pci_bus_id else ("", "")
+
+
+class Test(NamedTuple):
+    """What is compared: GPUs of one model at one power limit in one test."""
+
+    gpu_name: str
+    power_limit_w: int | None
+    """Whole watts."""
+    name: str
+    is_quick: bool
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class Member:
+    """One GPU's part in a group."""
+
+    report: Report
+    figure: Figure
+    share: float
+    """Of the group's median, above 1 where it is faster; a latency's the other way round."""
+
+
+class Kind(StrEnum):
+    """What is wrong with a GPU."""
+
+    SLOW = "slow"
+    FAILED = "failed"
+    """A test's result was wrong, or its process died; or nothing could be measured at all."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A GPU that needs somebody's attention, and what was seen that explains it."""
+
+    kind: Kind
+    report: Report
+    figure: Figure | None
+    """None where nothing at all could be measured."""
+    share: float | None
+    """Of its group's median; None without a value."""
+    causes: tuple[str, ...]
+    """In words, the likeliest first; empty where nothing was seen."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The GPUs that are compared in one test."""
+
+    test: Test
+    median: float
+    """In the base unit of the test's measure."""
+    spread: Spread
+    shares: tuple[float, ...]
+    """Of the median, lowest first."""
+    slow: tuple[Finding, ...]
+
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether there are enough to say which one is the odd one."""
+        return len(self.shares) >= FEWEST
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """A test that a GPU was to do and did not, and why: no fault of its own."""
+
+    report: Report
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said about a fleet."""
+
+    reports: tuple[Report, ...]
+    """A GPU once, in the order of hosts and bus ids."""
+    duplicates: tuple[Report, ...]
+    """Reports that another one of the same GPU stands for."""
+    groups: tuple[Group, ...]
+    findings: tuple[Finding, ...]
+    """The worst first."""
+    unmeasured: tuple[Unmeasured, ...]
+
+    @property
+    def flagged(self) -> tuple[Report, ...]:
+        """The GPUs that something was found about, each once."""
+        return tuple({f.report.identity: f.report for f in self.findings}.values())
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every test of every GPU could be judged."""
+        judged = all(group.can_be_judged for group in self.groups)
+        return judged and not self.unmeasured and all(r.is_complete for r in self.reports)
