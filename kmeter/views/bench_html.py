@@ -1,7 +1,4 @@
-"""A benchmark run as one HTML file: nothing is loaded from elsewhere and nothing runs in it.
-
-It is XHTML at the same time, so that any XML parser reads it.
-"""
+"""A benchmark run as one HTML file."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -13,49 +10,11 @@ from kmeter.model.roofline import Bound, KernelPoint, Roof, Roofline
 from kmeter.model.samples import Interval
 from kmeter.model.score import Score, score
 from kmeter.units import MOST, UNKNOWN, number, percent, si
+from kmeter.views.html_page import html_page, html_table
 from kmeter.views.markup import clean, escaped, tag
 from kmeter.views.roofline_svg import roofline_svg
-from kmeter.views.roofline_theme import stylesheet
+from kmeter.views.strip_frame import STRIP_LAYOUT, STRIP_STYLE
 from kmeter.views.strip_svg import interval_text, samples_figure
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_STYLE = """
-body { background: PAPER; color: INK; }
-th, td { border-bottom: 1px solid GRID; }
-th, dt, figcaption { color: SOFT; }
-a { color: ROOF; }
-.bad { color: ABOVE; }
-.strip text { fill: SOFT; }
-.strip .field { stroke: GRID; }
-.strip .free { stroke: POINT; }
-.strip .held { stroke: ABOVE; }
-.strip .sure { fill: ROOF; }
-.strip .middle { stroke: ROOF; }
-"""
-_LAYOUT = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
-  max-width: 1280px; margin: 2rem auto; padding: 0 1rem; }
-h1, h2, h3, dd, li { overflow-wrap: anywhere; }
-h3 { margin: 2rem 0 .3rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; }
-dd { margin: 0; }
-li { white-space: pre-wrap; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-td:first-child { white-space: normal; min-width: 14rem; overflow-wrap: anywhere; }
-.bad { font-weight: 600; }
-figure { margin: .5rem 0; }
-svg { max-width: 100%; height: auto; }
-.strip text { font-size: 13px; }
-.strip .field { fill: none; }
-.strip .free { fill: none; stroke-width: 4; stroke-linecap: round; stroke-opacity: .55; }
-.strip .held { fill: none; stroke-width: 1.5; }
-.strip .sure { fill-opacity: .22; }
-.strip .middle { stroke-width: 2; }
-"""
 
 
 def bench_html(run: BenchRun) -> str:
@@ -65,15 +24,7 @@ def bench_html(run: BenchRun) -> str:
     """
     title = f"Benchmark of {run.environment.file or 'an unnamed file'}"
     body = "\n".join([*_heading(run, title), *_table(run.rows), *_roofline(run), *_details(run)])
-    return (
-        '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n<head>\n'
-        '<meta charset="utf-8"/>\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
-        f"{tag('title', title)}\n"
-        f"<style>{_LAYOUT}{stylesheet('auto', _STYLE)}</style>\n"
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    return html_page(title, body, STRIP_LAYOUT, STRIP_STYLE)
 
 
 # ---- heading --------------------------------------------------------------------------------
@@ -120,12 +71,8 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     if not rows:
         yield tag("p", "The run has no rows.")
         return
-    names = "".join(tag("th", name) for name in ("benchmark", "outcome", *_COLUMNS))
-    lines = "\n".join(_line(place, row) for place, row in enumerate(rows, start=1))
-    yield (
-        f'<div class="wide"><table>\n<thead><tr>{names}</tr></thead>\n'
-        f"<tbody>\n{lines}\n</tbody>\n</table></div>"
-    )
+    lines = [_line(place, row) for place, row in enumerate(rows, start=1)]
+    yield html_table(("benchmark", "outcome", *_COLUMNS), lines)
 
 
 def _line(place: int, row: Row) -> str:

@@ -8,6 +8,7 @@ from kmeter.model.benchmark import Row
 from kmeter.model.samples import quantile
 from kmeter.units import MOST, UNKNOWN, si
 from kmeter.views.markup import tag
+from kmeter.views.strip_frame import HEIGHT, across, dots, strip_figure, tick, upright
 
 MOST_SAMPLES = 400
 """Samples that one drawing shows."""
@@ -54,9 +55,6 @@ def _evenly(samples: Sequence[_Sample], count: int) -> list[_Sample]:
     return [samples[n * len(samples) // count] for n in range(min(count, len(samples)))]
 
 
-_WIDTH, _HEIGHT, _EDGE, _FOOT = 760, 84, 12, 24
-_DOTS = 'fill="none" stroke="gray" stroke-width="4" stroke-linecap="round"'
-"""Colours are the page's; where its style is not read, everything is grey."""
 _REACH = 3
 """How many times the spread of the samples is drawn on each side of their median."""
 
@@ -69,33 +67,23 @@ class _Strip:
         self.low, self.high = _window([sample.seconds for sample in samples])
 
     def figure(self) -> str:
-        parts = "\n".join([*self._field(), *self._middle(), *self._marks()])
-        return (
-            f'<figure>\n<svg class="strip" xmlns="http://www.w3.org/2000/svg" role="img" '
-            f'viewBox="0 0 {_WIDTH} {_HEIGHT + _FOOT}" width="{_WIDTH}" '
-            f'height="{_HEIGHT + _FOOT}">\n{tag("title", f"Samples of {self.row.label}")}\n'
-            f"{parts}\n</svg>\n{tag('figcaption', self._caption())}\n</figure>"
-        )
+        title = f"Samples of {self.row.label}"
+        parts = [*self._ticks(), *self._middle(), *self._marks()]
+        return strip_figure(title, parts, self._caption())
 
     def _across(self, seconds: float) -> float:
-        """The position of a time; beyond the window it is at the edge, without a window mid-way."""
-        if self.high <= self.low:
-            return _WIDTH / 2
-        share = (seconds - self.low) / (self.high - self.low)
-        return _EDGE + min(1.0, max(0.0, share)) * (_WIDTH - 2 * _EDGE)
+        return across(seconds, self.low, self.high)
 
     def _at(self, sample: _Sample) -> tuple[float, float]:
         share = (sample.place + 0.5) / len(self.row.samples_s)
-        return self._across(sample.seconds), 6 + share * (_HEIGHT - 12)
+        return self._across(sample.seconds), 6 + share * (HEIGHT - 12)
 
-    def _field(self) -> Iterator[str]:
-        yield f'<rect class="field" fill="none" stroke="gray" x="1" y="1" width="{_WIDTH - 2}" height="{_HEIGHT - 2}"/>'
+    def _ticks(self) -> Iterator[str]:
         ends = [(self.low, "start"), (self.high, "end")]
         if self.high <= self.low:
             ends = [(self.low, "middle")]
         for seconds, anchor in ends:
-            x, text = self._across(seconds), si(seconds, "s")
-            yield f'<text x="{x:.1f}" y="{_HEIGHT + 18}" text-anchor="{anchor}">{text}</text>'
+            yield tick(self._across(seconds), si(seconds, "s"), anchor)
 
     def _middle(self) -> Iterator[str]:
         times = self.row.times
@@ -103,17 +91,16 @@ class _Strip:
             left, right = map(self._across, times.interval)
             yield (
                 f'<rect class="sure" fill="gray" fill-opacity=".22" x="{left:.1f}" y="1" width="{max(1.0, right - left):.1f}" '
-                f'height="{_HEIGHT - 2}"/>'
+                f'height="{HEIGHT - 2}"/>'
             )
         if times and math.isfinite(times.median):
-            yield f'<path class="middle" stroke="gray" d="M{self._across(times.median):.1f} 1V{_HEIGHT - 1}"/>'
+            yield upright("middle", self._across(times.median))
 
     def _marks(self) -> Iterator[str]:
         free = [self._at(sample) for sample in self.shown if not sample.held]
         held = [self._at(sample) for sample in self.shown if sample.held]
         if free:
-            dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in free)
-            yield f'<path class="free" {_DOTS} d="{dots}"/>'
+            yield dots(free)
         if held:
             crosses = "".join(f"M{x - 3:.1f} {y - 3:.1f}l6 6m0-6l-6 6" for x, y in held)
             yield f'<path class="held" fill="none" stroke="gray" d="{crosses}"/>'
