@@ -50,6 +50,12 @@ class GateFailedError(KmeterError):
     exit_code = ExitCode.GATE_FAILED
 
 
+class CannotTellError(KmeterError):
+    """Nobody can tell, and ``--strict`` wants to know."""
+
+    exit_code = ExitCode.CANNOT_TELL
+
+
 class NoGpuError(KmeterError):
     """A GPU or its driver is needed and there is none."""
 

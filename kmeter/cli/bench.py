@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kmeter.cli.options import Ascii, AsJson, LiveTarget, LockClocks
-from kmeter.errors import ExitCode, GateFailedError, KmeterError, NoGpuError, UsageError
+from kmeter.errors import CannotTellError, ExitCode, GateFailedError, NoGpuError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.bench.client import Client
@@ -274,12 +274,6 @@ _MOST_NAMED = 5
 """Failures that the error's one line names."""
 
 # ---- the gate -------------------------------------------------------------------------------
-
-
-class CannotTellError(KmeterError):
-    """Nobody can tell whether something changed, and ``--strict`` wants to know."""
-
-    exit_code = ExitCode.CANNOT_TELL
 
 
 def _changes(

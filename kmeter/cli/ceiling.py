@@ -1,15 +1,19 @@
 """``kmeter ceiling``: what the card really delivers, measured."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kmeter.cli.options import Ascii, AsJson, LiveTarget, LockClocks
+from kmeter.cli.options import Ascii, AsJson, LockClocks
 from kmeter.errors import ExitCode, GateFailedError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.measure.plan import Options
     from kmeter.model.ceiling import CeilingRun
+
+EVERY = "all"
+"""Every GPU of this machine."""
 
 
 def ceiling(
@@ -17,7 +21,15 @@ def ceiling(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Ceilings or the beginning of their names."),
     ] = None,
-    device: LiveTarget = "0",
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device",
+            "-d",
+            metavar="TARGET",
+            help="Ordinal, UUID or bus id; all, one after another.",
+        ),
+    ] = "0",
     quick: Annotated[bool, typer.Option("--quick", help="The main ones, under 10 s.")] = False,
     repeat: Annotated[
         int | None, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Samples of each.")
@@ -45,6 +57,10 @@ def ceiling(
     save: Annotated[
         bool, typer.Option("--save/--no-save", help="Keep them for roofline and bench.")
     ] = True,
+    save_to: Annotated[
+        Path | None,
+        typer.Option("--save-to", metavar="DIR", help="Write a report there for kmeter fleet."),
+    ] = None,
     show: Annotated[
         str | None,
         typer.Option("--show", metavar="FILE", help="Measure nothing, show a file, or h200."),
@@ -60,12 +76,23 @@ def ceiling(
     if show is not None:
         _show(_reference(show), as_json=as_json, ascii_mode=ascii_mode)
         return ExitCode.OK
-    chosen = _chosen(names or [], quick=quick)
+    from kmeter.measure.catalogue import chosen_names
+
+    chosen = chosen_names(names or [], quick=quick)
     reference, allowed = None if check is None else _reference(check), _tolerance(tolerance)
-    run = _measure(device, chosen, _options(quick, repeat, mb, matmul_n), lock_clocks)
+    options = _options(quick, repeat, mb, matmul_n)
+    if device == EVERY:
+        if as_json or lock_clocks or check or save_to is None:
+            raise UsageError(
+                "-d all goes with --save-to DIR, and not with --json, --check or --lock-clocks"
+            )
+        return _every(chosen, options, save_to, ascii_mode=ascii_mode)
+    run = _measure(device, chosen, options, lock_clocks)
     _show(run, as_json=as_json, ascii_mode=ascii_mode)
     if save:
         _save(run)
+    if save_to is not None:
+        _report(run, save_to)
     if not run.is_complete:
         return ExitCode.INTERRUPTED
     _judge(run, reference, allowed)
@@ -83,30 +110,6 @@ def _array_bytes(text: str) -> int:
 
     wrong = f"--mb takes the MiB of an array, not {quoted(text)}"
     return max(1, round(parse_positive(text, wrong, wrong))) * 2**20
-
-
-def _chosen(names: list[str], *, quick: bool) -> list[str]:
-    """The probes that are meant, in their own order; raises UsageError for a name of none."""
-    from kmeter.measure.catalogue import names_of
-    from kmeter.units import quoted
-
-    known = names_of()
-    for name in names:
-        if not any(_is_meant(probe, name) for probe in known):
-            from difflib import get_close_matches
-
-            near = ", ".join(get_close_matches(name, known, n=4, cutoff=0.4))
-            raise UsageError(
-                f"there is no ceiling {quoted(name)}",
-                f"Nearest: {near}" if near else "kmeter ceiling --list shows them",
-            )
-    if names:
-        return [probe for probe in known if any(_is_meant(probe, name) for name in names)]
-    return names_of(quick=True) if quick else known
-
-
-def _is_meant(probe: str, name: str) -> bool:
-    return probe == name or probe.startswith(f"{name}-")
 
 
 def _measure(
@@ -180,6 +183,39 @@ def _save(run: "CeilingRun") -> None:
         write_whole(str(path), json.dumps(document, indent=1, allow_nan=False) + "\n")
     except (UsageError, OSError) as error:
         warn(f"the ceilings are not saved: {error}")
+
+
+# ---- reports of a fleet ---------------------------------------------------------------------
+
+
+def _report(run: "CeilingRun", folder: Path) -> None:
+    """Keep this run alone, as kmeter fleet reads it."""
+    from kmeter.cli.output import warn
+    from kmeter.fleet.files import save_report
+
+    warn(f"reported to {save_report(run, folder)}")
+
+
+def _every(chosen: list[str], options: "Options", folder: Path, *, ascii_mode: bool) -> int:
+    """Measure each GPU of this machine while the others rest; exit 1 where one could not be measured."""
+    from kmeter.cli._interrupt import interruptible
+    from kmeter.cli._progress import CeilingWatch, bar
+    from kmeter.fleet.gpu import client_of, gpus_here, measured
+
+    unable = []
+    for gpu in gpus_here():
+        with bar() as drawn, interruptible():
+            run = measured(gpu, client_of(gpu, options), chosen, CeilingWatch(drawn).see)
+        if run.refusal:
+            unable.append(f"{gpu.uuid or gpu.pci_bus_id}: {run.refusal}")
+        else:
+            _show(run, as_json=False, ascii_mode=ascii_mode)
+        _report(run, folder)
+        if not run.is_complete and not run.refusal:
+            return ExitCode.INTERRUPTED
+    if unable:
+        raise GateFailedError("; ".join(unable))
+    return ExitCode.OK
 
 
 # ---- the gate -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import os
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer._click.exceptions import ClickException
@@ -12,10 +12,10 @@ from kmeter import __version__
 from kmeter.errors import ExitCode, KmeterError, UsageError
 from kmeter.units import ascii_only, printable
 
-# Each is the function of that name in kmeter/cli/NAME.py; `kmeter --help` lists them in this order.
+# Each is the function, or Typer, of that name in kmeter/cli/NAME.py; `kmeter --help` keeps this order.
 COMMANDS = (
     "info", "devices", "doctor", "occupancy", "roofline", "ceiling", "bench", "top", "tui", "gpus",
-    "compare",
+    "compare", "fleet",
 )  # fmt: skip
 
 
@@ -52,8 +52,16 @@ def application(arguments: list[str]) -> typer.Typer:
     app.callback(invoke_without_command=True)(kmeter)
     named = arguments[0] if arguments else ""
     for command in (named,) if named in COMMANDS else COMMANDS:
-        app.command()(getattr(import_module(f"kmeter.cli.{command}"), command))
+        _add(app, command, getattr(import_module(f"kmeter.cli.{command}"), command))
     return app
+
+
+def _add(app: typer.Typer, name: str, found: Any) -> None:
+    """A command, or one with commands of its own."""
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name)
+    else:
+        app.command()(found)
 
 
 def main(argv: list[str] | None = None) -> int:

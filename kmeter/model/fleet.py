@@ -97,6 +97,10 @@ class Finding:
     """Of its group's median; None without a value."""
     causes: tuple[str, ...]
     """In words, the likeliest first; empty where nothing was seen."""
+    median: float | None = None
+    """What it was compared with, in the base unit of the figure's measure; None where with nothing."""
+    lowest: float | None = None
+    """The share of the median below which it is a finding."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ class Verdict:
     findings: tuple[Finding, ...]
     """The worst first."""
     unmeasured: tuple[Unmeasured, ...]
+    recovered: tuple[Finding, ...] = ()
+    """What was found at first, and was not when it was measured again."""
 
     @property
     def flagged(self) -> tuple[Report, ...]:

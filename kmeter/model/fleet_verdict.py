@@ -103,10 +103,12 @@ def _group(test: Test, found: Figures) -> Group:
         members = [Member(*both, share) for both, share in zip(found, shares, strict=True)]
         usual = usual_of(members)
         slow = tuple(
-            Finding(Kind.SLOW, m.report, m.figure, m.share, causes(m.report, m.figure, usual))
+            Finding(
+                Kind.SLOW, m.report, m.figure, m.share, causes(m.report, m.figure, usual), middle, lowest
+            )
             for m in members
             if m.share < lowest
-        )
+        )  # fmt: skip
     return Group(test, middle, spread, tuple(sorted(shares)), slow)
 
 

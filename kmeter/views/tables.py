@@ -116,6 +116,6 @@ class Pairs:
         yield Padding(grid, (0, 0, 0, self.indent), expand=False)
 
 
-def indented(line: Cell, cells: int = 2) -> RenderableType:
+def indented(line: Cell | RenderableType, cells: int = 2) -> RenderableType:
     """A line set in, and where it wraps, its rest too."""
     return Padding(line, (0, 0, 0, cells), expand=False)

@@ -1,0 +1,196 @@
+"""``kmeter fleet``: which of many GPUs is slower than its like."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from kmeter.cli.options import Ascii, AsJson
+from kmeter.errors import CannotTellError, ExitCode, GateFailedError, UsageError
+
+if TYPE_CHECKING:
+    from kmeter.cli._fleet_progress import FleetWatch
+    from kmeter.fleet.files import Gathered, Unreadable
+    from kmeter.fleet.run import FleetRun
+    from kmeter.model.ceiling import CeilingRun
+    from kmeter.model.fleet import Verdict
+
+fleet = typer.Typer(
+    help="Which of many GPUs is slower than its like, and why.", no_args_is_help=True
+)
+
+Html = Annotated[
+    str | None, typer.Option("--html", metavar="FILE", help="Write one page with every strip.")
+]
+Prometheus = Annotated[
+    str | None,
+    typer.Option("--prometheus", metavar="FILE", help="Write a textfile collector's .prom."),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit 4 where not all could be read and judged.")
+]
+
+
+class Outputs(NamedTuple):
+    """Where a verdict goes."""
+
+    html: str | None
+    prometheus: str | None
+    as_json: bool
+    ascii_mode: bool
+
+
+@fleet.command()
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Folders of kmeter ceiling --save-to, or files."),
+    ],
+    html: Html = None,
+    prometheus: Prometheus = None,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    ascii_mode: Ascii = False,
+) -> int:
+    """Judge what GPUs reported into files, each against the median of its like.
+
+    GPUs of one model and power limit are compared test by test; one is flagged where it falls short
+    of the median by more than max(3 %, 5 x MAD). Exit 1 where one is flagged.
+    """
+    from kmeter.fleet.files import gather
+    from kmeter.model.fleet_verdict import judge
+
+    gathered = gather(paths)
+    if not gathered.reports:
+        raise UsageError(_nothing(gathered), "kmeter ceiling --quick --save-to DIR writes reports")
+    verdict = judge(gathered.reports)
+    outputs = Outputs(html, prometheus, as_json, ascii_mode)
+    _show(verdict, gathered.unreadable, outputs)
+    _gate(verdict, is_certain=verdict.is_certain and not gathered.unreadable, strict=strict)
+    return ExitCode.OK
+
+
+@fleet.command()
+def run(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Ceilings or the beginning of their names."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Of dask.distributed, or its file."),
+    ] = None,
+    is_local: Annotated[
+        bool, typer.Option("--local", help="Over the GPUs of this machine alone.")
+    ] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="As long as kmeter ceiling does, not --quick.")
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="SECONDS", min=1, help="Who is silent for longer hangs."),
+    ] = 180.0,
+    save_to: Annotated[
+        Path | None, typer.Option("--save-to", metavar="DIR", help="Keep the reports, too.")
+    ] = None,
+    html: Html = None,
+    prometheus: Prometheus = None,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    ascii_mode: Ascii = False,
+) -> int:
+    """Measure every GPU that the workers of a Dask scheduler see, and judge them.
+
+    One GPU of a host is measured at a time, and one that stands out once more. A worker that dies or
+    hangs keeps nobody else. Exit 1 where a GPU is flagged.
+    """
+    from kmeter.cli._fleet_progress import fleet_watch
+    from kmeter.cli._interrupt import interruptible
+    from kmeter.fleet.cluster import connected, local
+    from kmeter.fleet.run import FleetRun, Patience, Plan
+    from kmeter.measure.catalogue import chosen_names
+    from kmeter.measure.plan import Options
+
+    if is_local == (scheduler is not None):
+        raise UsageError("either --scheduler ADDRESS or --local", "kmeter fleet run --local")
+    chosen = chosen_names(names or [], quick=not thorough)
+    plan = Plan(
+        chosen, Options(not thorough, None, None, None), patience=Patience(silence_s=timeout)
+    )
+    cluster = local() if scheduler is None else connected(scheduler)
+    with interruptible(), cluster as workers, fleet_watch() as watch:
+        measuring = FleetRun(workers, plan, watch)
+        verdict, is_complete = _measured(measuring, watch)
+    if save_to is not None:
+        _keep(measuring.runs.values(), save_to)
+    _show(verdict, (), Outputs(html, prometheus, as_json, ascii_mode))
+    if not is_complete:
+        return ExitCode.INTERRUPTED
+    _gate(verdict, is_certain=verdict.is_certain and not measuring.unheard, strict=strict)
+    return ExitCode.OK
+
+
+def _measured(measuring: "FleetRun", watch: "FleetWatch") -> "tuple[Verdict, bool]":
+    """The verdict, and whether it came to its end; Ctrl-C ends it with what was finished."""
+    from kmeter.fleet.second_look import measured_and_judged, verdict_of
+
+    try:
+        return measured_and_judged(measuring, watch.again), True
+    except KeyboardInterrupt:
+        measuring.stop()
+        if not measuring.runs:
+            raise
+        return verdict_of(measuring.runs.values()), False
+
+
+def _keep(runs: "Iterable[CeilingRun]", folder: Path) -> None:
+    from kmeter.fleet.files import save_report
+
+    for measured in runs:
+        save_report(measured, folder)
+
+
+def _nothing(gathered: "Gathered") -> str:
+    if not gathered.unreadable:
+        return "there is no report"
+    first, others = gathered.unreadable[0], len(gathered.unreadable) - 1
+    more = f", and {others} more" if others else ""
+    return f"there is no report: {first.path}: {first.reason}{more}"
+
+
+def _show(verdict: "Verdict", unreadable: "Sequence[Unreadable]", outputs: Outputs) -> None:
+    from kmeter.cli.output import show, show_json
+    from kmeter.files import write_whole
+
+    if outputs.html is not None:
+        from kmeter.views.fleet_html import fleet_html
+
+        write_whole(outputs.html, fleet_html(verdict, unreadable))
+    if outputs.prometheus is not None:
+        from kmeter.views.prometheus_fleet import fleet_metrics
+
+        write_whole(outputs.prometheus, fleet_metrics(verdict))
+    if outputs.as_json:
+        from kmeter.views.fleet_json import fleet_document
+
+        show_json(fleet_document(verdict, unreadable))
+    else:
+        from kmeter.views.fleet import FleetView
+
+        show(FleetView(verdict, unreadable), ascii_mode=outputs.ascii_mode)
+
+
+def _gate(verdict: "Verdict", *, is_certain: bool, strict: bool) -> None:
+    """Raise GateFailedError where a GPU is flagged, CannotTellError where not all could be judged."""
+    flagged = verdict.flagged
+    if flagged:
+        from kmeter.views.fleet import gpu_text
+
+        named = "; ".join(" ".join(gpu_text(gpu).split()) for gpu in flagged[:3])
+        more = f"; {len(flagged) - 3} more" if len(flagged) > 3 else ""
+        raise GateFailedError(
+            f"{len(flagged)} of {len(verdict.reports)} GPUs stand out: {named}{more}"
+        )
+    if strict and not is_certain:
+        raise CannotTellError("not every GPU could be read and judged")

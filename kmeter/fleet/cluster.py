@@ -1,0 +1,156 @@
+"""dask.distributed as far as kmeter needs it: who is there, work for one of them, and what they say."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from kmeter.errors import KmeterError, NoGpuError, UsageError, words_of
+from kmeter.fleet import task
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_S = 10
+FETCH_S = 30.0
+"""How long the result of finished work may take to arrive."""
+MISSING = UsageError("dask.distributed is not installed", "pip install 'kmeter[fleet]'")
+
+
+class Step(NamedTuple):
+    """A GPU is at a probe."""
+
+    key: str
+    probe: str
+    done: int
+    of: int
+
+
+class Answer(NamedTuple):
+    """Work has ended: with a result, or with the reason why there is none."""
+
+    ticket: int
+    result: Any = None
+    reason: str = ""
+
+
+class Cluster:
+    """The workers of a scheduler. What they say arrives in ``inbox``, from other threads."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._topic = f"kmeter-{uuid4().hex}"
+        self._futures: dict[int, Future[Any]] = {}
+        self._count = 0
+        self.inbox: SimpleQueue[Step | Answer] = SimpleQueue()
+        client.subscribe_topic(self._topic, self._hear)
+
+    def workers(self) -> list[str]:
+        """The addresses of those that the scheduler hears of now."""
+        try:
+            return sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        except Exception as error:
+            raise KmeterError(f"the scheduler answers no more: {words_of(error)}") from None
+
+    def look(self, worker: str) -> int:
+        """Ask a worker for what it sees: the ticket that its ``Answer`` will have."""
+        return self._submit(worker, task.look)
+
+    def measure(self, worker: str, *arguments: Any) -> int:
+        """Have a worker measure a GPU, see ``task.measure``: the ticket of its ``Answer``."""
+        gpu, names, options, command = arguments
+        return self._submit(worker, task.measure, gpu, names, options, self._topic, command)
+
+    def stop(self, worker: str) -> None:
+        """Have a worker end what it measures; one that does not answer is not waited for."""
+        threading.Thread(target=self._stop, args=(worker,), daemon=True).start()
+
+    def forget(self, ticket: int) -> None:
+        """The answer is not wanted any more, should it come."""
+        future = self._futures.pop(ticket, None)
+        if future is not None:
+            with suppress(Exception):
+                future.cancel()
+
+    def _stop(self, worker: str) -> None:
+        with suppress(Exception):  # it is gone, or it hangs
+            self._client.run(task.stop, self._topic, workers=[worker])
+
+    def _submit(self, worker: str, function: Callable[..., Any], *arguments: Any) -> int:
+        self._count += 1
+        ticket = self._count
+        future = self._client.submit(
+            function, *arguments, workers=[worker], allow_other_workers=False, pure=False, retries=0
+        )
+        self._futures[ticket] = future
+        future.add_done_callback(lambda done: self._answer(ticket, done))
+        return ticket
+
+    def _answer(self, ticket: int, future: "Future[Any]") -> None:
+        """In a thread of Dask's."""
+        if self._futures.pop(ticket, None) is None:
+            return
+        try:
+            self.inbox.put(Answer(ticket, future.result(timeout=FETCH_S)))
+        except Exception as error:
+            self.inbox.put(Answer(ticket, reason=words_of(error)))
+
+    def _hear(self, event: tuple[Any, Any]) -> None:
+        self.inbox.put(Step(**event[1]))
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """The workers of the scheduler at an address, or of a scheduler's file; raises UsageError."""
+    from pathlib import Path
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MISSING from None
+    named = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+    try:
+        client = Client(**named, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        raise UsageError(f"no Dask scheduler at {address}: {words[0]}") from None
+    with client:
+        yield _quiet(client)
+
+
+@contextmanager
+def local() -> Iterator[Cluster]:
+    """A cluster over this machine's GPUs, a worker a GPU, which ends with the block.
+
+    Raises NoGpuError without a GPU.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MISSING from None
+    try:
+        count = len(task.gpus_here())
+    except NoGpuError as error:
+        raise NoGpuError(error.message, "--scheduler ADDRESS measures where GPUs are") from None
+    with (
+        LocalCluster(
+            n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            silence_logs=_CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+        yield _quiet(client)
+
+
+def _quiet(client: "Client") -> Cluster:
+    """Dask's own words about workers that went are left out: kmeter says what becomes of them."""
+    import logging
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    return Cluster(client)
+
+
+_CRITICAL = 50
+"""Of logging's levels: what goes wrong with a worker is told by kmeter."""

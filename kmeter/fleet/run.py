@@ -1,0 +1,301 @@
+"""Every GPU of a cluster measured, one a host at a time; whoever dies or hangs keeps nobody else."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from queue import Empty
+from typing import Protocol
+
+from kmeter.errors import NoGpuError
+from kmeter.fleet.cluster import Answer, Step
+from kmeter.fleet.gpu import key_of, refused
+from kmeter.fleet.task import Sight
+from kmeter.measure.client import MODULE
+from kmeter.measure.plan import Options
+from kmeter.model.card import Identity
+from kmeter.model.ceiling import CeilingRun
+
+ATTEMPTS = 2
+"""A GPU whose worker dies is tried once more, by another worker of its host."""
+_TICK_S = 0.25
+
+
+class Workers(Protocol):
+    """What a run needs of a cluster: see ``kmeter.fleet.cluster.Cluster``."""
+
+    @property
+    def inbox(self) -> "Inbox": ...
+    def workers(self) -> list[str]: ...
+    def look(self, worker: str) -> int: ...
+    def measure(
+        self,
+        worker: str,
+        gpu: Identity,
+        names: Sequence[str],
+        options: Options,
+        command: Sequence[str],
+    ) -> int: ...
+    def stop(self, worker: str) -> None: ...
+    def forget(self, ticket: int) -> None: ...
+
+
+class Inbox(Protocol):
+    """A queue of what workers say."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Step | Answer: ...
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a run waits, in seconds."""
+
+    look_s: float = 60.0
+    """For a worker to say what it sees: a driver that nothing else uses takes its time."""
+    silence_s: float = 180.0
+    """For a word from who measures; a process that measures is itself given 120 s."""
+    grace_s: float = 10.0
+    """For who is asked to stop."""
+    return_s: float = 30.0
+    """For a worker to come back after it died."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured on every GPU."""
+
+    names: Sequence[str]
+    options: Options
+    command: Sequence[str] = MODULE
+    """What measures; tests seat another one."""
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass
+class Job:
+    """A GPU that is to be measured, is being measured, or waits for a worker."""
+
+    key: str
+    gpu: Identity
+    host: str
+    names: Sequence[str]
+    attempts: int = 0
+    worker: str = ""
+    """Who measures it now; empty while it waits."""
+    heard_s: float = 0.0
+    """When its worker last said something, or when it began to wait."""
+    stopped_s: float | None = None
+    """When its worker was asked to stop."""
+    trouble: str = ""
+    """Why it waits again."""
+
+
+class Watch(Protocol):
+    """Who is told how a run goes; nothing of it is waited for."""
+
+    def found(self, host: str, gpus: int) -> None: ...
+    def step(self, host: str, gpu: Identity, step: Step) -> None: ...
+    def ended(self, host: str, gpu: Identity) -> None: ...
+    def trouble(self, where: str, what: str) -> None: ...
+
+
+class FleetRun:
+    """One run over all workers of a cluster. ``runs`` holds a GPU once, as far as it was measured."""
+
+    def __init__(
+        self, cluster: Workers, plan: Plan, watch: Watch, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.runs: dict[str, CeilingRun] = {}
+        self.unheard: list[str] = []
+        """Workers that never said what they see."""
+        self._cluster, self._plan, self._watch, self._now = cluster, plan, watch, now
+        self._gpus: dict[str, tuple[Identity, str]] = {}
+        self._seen_by: dict[str, list[str]] = defaultdict(list)
+        self._looking: dict[int, tuple[str, float]] = {}
+        self._known: set[str] = set()
+        self._alive: set[str] = set()
+        self._hanging: set[str] = set()
+        self._waiting: list[Job] = []
+        self._running: dict[int, Job] = {}
+        self._late: dict[int, Job] = {}
+        self._looked_s = float("-inf")
+
+    def measure_all(self) -> None:
+        """Measure every GPU that any worker sees; raises NoGpuError where none sees one."""
+        self._work()
+        if not self.runs:
+            unheard = f": {len(self.unheard)} workers did not answer" if self.unheard else ""
+            raise NoGpuError(f"no worker of this scheduler sees a GPU{unheard}")
+
+    def measure_again(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, CeilingRun]:
+        """Measure some tests of some GPUs once more: their runs, which ``runs`` does not hold."""
+        before, self.runs = self.runs, {}
+        for key, names in wanted.items():
+            gpu, host = self._gpus[key]
+            self._waiting.append(Job(key, gpu, host, names, heard_s=self._now()))
+        try:
+            self._work()
+        finally:
+            again, self.runs = self.runs, before
+        return again
+
+    def stop(self) -> None:
+        """End whatever is being measured."""
+        for ticket, job in self._running.items():
+            self._cluster.stop(job.worker)
+            self._cluster.forget(ticket)
+
+    # ---- the loop -------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        self._look_around()
+        while self._waiting or self._running or self._looking:
+            self._begin()
+            self._hear()
+            if self._now() - self._looked_s >= 1.0:
+                self._look_around()
+
+    def _hear(self) -> None:
+        try:
+            said = self._cluster.inbox.get(timeout=_TICK_S)
+        except Empty:
+            return
+        if isinstance(said, Step):
+            self._step(said)
+        elif said.ticket in self._looking:
+            self._sight(said)
+        elif said.ticket in self._running:
+            self._ended(self._running.pop(said.ticket), said)
+        elif said.ticket in self._late:
+            self._came_late(self._late.pop(said.ticket), said)
+
+    def _step(self, step: Step) -> None:
+        for job in self._running.values():
+            if job.key == step.key:
+                job.heard_s = self._now()
+                self._watch.step(job.host, job.gpu, step)
+
+    # ---- workers and what they see --------------------------------------------------------
+
+    def _look_around(self) -> None:
+        """Who came, who went, who is silent."""
+        self._looked_s = self._now()
+        self._alive = set(self._cluster.workers())
+        for worker in sorted(self._alive - self._known):
+            self._known.add(worker)
+            self._looking[self._cluster.look(worker)] = (worker, self._now())
+        for ticket, (worker, since_s) in list(self._looking.items()):
+            if worker not in self._alive:
+                del self._looking[ticket]  # it may come back under another address
+            elif self._now() - since_s > self._plan.patience.look_s:
+                self._unheard(ticket, worker, "does not answer")
+        for ticket, job in list(self._running.items()):
+            if job.worker not in self._alive:
+                self._died(self._running.pop(ticket), ticket)
+            elif self._now() - job.heard_s > self._plan.patience.silence_s:
+                self._silent(ticket, job)
+        for job in list(self._waiting):
+            self._give_up(job)
+
+    def _sight(self, answer: Answer) -> None:
+        worker, _ = self._looking.pop(answer.ticket)
+        if not isinstance(answer.result, Sight):
+            self._watch.trouble(worker, answer.reason)
+            self.unheard.append(worker)
+            return
+        new = 0
+        for gpu in answer.result.gpus:
+            key = key_of(gpu, answer.result.host)
+            self._seen_by[key].append(worker)
+            if key not in self._gpus:
+                self._gpus[key] = (gpu, answer.result.host)
+                job = Job(key, gpu, answer.result.host, self._plan.names, heard_s=self._now())
+                self._waiting.append(job)
+                new += 1
+        if new:
+            self._watch.found(answer.result.host, new)
+
+    def _unheard(self, ticket: int, worker: str, reason: str) -> None:
+        del self._looking[ticket]
+        self._cluster.forget(ticket)
+        self._hanging.add(worker)
+        self.unheard.append(worker)
+        self._watch.trouble(worker, reason)
+
+    # ---- jobs -----------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Give each host that is idle its next GPU."""
+        busy = {job.host for job in self._running.values()}
+        for job in list(self._waiting):
+            worker = self._worker_for(job)
+            if job.host in busy or worker is None:
+                continue
+            self._waiting.remove(job)
+            busy.add(job.host)
+            job.worker, job.heard_s, job.stopped_s = worker, self._now(), None
+            job.attempts += 1
+            plan = self._plan
+            ticket = self._cluster.measure(worker, job.gpu, job.names, plan.options, plan.command)
+            self._running[ticket] = job
+
+    def _worker_for(self, job: Job) -> str | None:
+        able = (w for w in self._seen_by[job.key] if w in self._alive and w not in self._hanging)
+        return next(able, None)
+
+    def _ended(self, job: Job, answer: Answer) -> None:
+        if isinstance(answer.result, CeilingRun):
+            run = answer.result
+            if job.stopped_s is not None and not run.is_complete:
+                run = replace(run, refusal=self._silence())
+            self._finish(job, run)
+        elif job.worker not in self._cluster.workers():
+            self._died(job, answer.ticket)
+        else:
+            self._refuse(job, answer.reason)
+
+    def _died(self, job: Job, ticket: int) -> None:
+        self._cluster.forget(ticket)
+        self._watch.trouble(job.host, f"the worker that measured {job.key} died")
+        if job.attempts >= ATTEMPTS:
+            self._refuse(job, "its worker died twice while it was measured")
+            return
+        job.worker, job.heard_s, job.trouble = "", self._now(), "its worker died"
+        self._waiting.append(job)
+
+    def _silent(self, ticket: int, job: Job) -> None:
+        """First it is asked to stop; who does not is left alone, with all that only it sees."""
+        if job.stopped_s is None:
+            job.stopped_s = self._now()
+            self._cluster.stop(job.worker)
+        elif self._now() - job.stopped_s > self._plan.patience.grace_s:
+            self._late[ticket] = self._running.pop(ticket)
+            self._hanging.add(job.worker)
+            self._watch.trouble(job.host, f"the worker that measures {job.key} hangs")
+            self._refuse(job, self._silence())
+
+    def _silence(self) -> str:
+        return f"no word from it for {self._plan.patience.silence_s:g} s"
+
+    def _came_late(self, job: Job, answer: Answer) -> None:
+        """A GPU that was given up reports after all: that counts, and its worker works."""
+        self._hanging.discard(job.worker)
+        if isinstance(answer.result, CeilingRun) and answer.result.is_complete:
+            self.runs[job.key] = answer.result
+
+    def _give_up(self, job: Job) -> None:
+        """Refuse a GPU that nobody is left for."""
+        if self._worker_for(job) is None and not self._may_return(job):
+            self._waiting.remove(job)
+            self._refuse(job, job.trouble or "its worker went away or hangs")
+
+    def _may_return(self, job: Job) -> bool:
+        is_asked = any(worker in self._alive for worker, _ in self._looking.values())
+        return is_asked or self._now() - job.heard_s < self._plan.patience.return_s
+
+    def _refuse(self, job: Job, reason: str) -> None:
+        self._finish(job, refused(job.gpu, self._plan.options, reason, job.host))
+
+    def _finish(self, job: Job, run: CeilingRun) -> None:
+        self.runs[job.key] = run
+        self._watch.ended(job.host, job.gpu)

@@ -1,0 +1,80 @@
+"""A verdict about many GPUs as JSON: the same reports give the same bytes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kmeter.model.fleet import Finding, Group, Report, Test, Unmeasured, Verdict
+from kmeter.model.outliers import FEWEST
+
+
+def fleet_document(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """``kmeter.fleet/1``: a median is in the base unit that its ``measure`` names, a share is a fraction."""
+    return {
+        "schema": "kmeter.fleet/1",
+        "gpus": len(verdict.reports),
+        "hosts": len({report.host for report in verdict.reports}),
+        "gpus_flagged": len(verdict.flagged),
+        "findings": [_finding(finding) for finding in verdict.findings],
+        "recovered": [_finding(finding) for finding in verdict.recovered],
+        "groups": [_group(group) for group in verdict.groups],
+        "unmeasured": [_unmeasured(item) for item in verdict.unmeasured],
+        "interrupted": [_gpu(report) for report in verdict.reports if not report.is_complete],
+        "duplicates": [{**_gpu(r), "origin": r.origin} for r in verdict.duplicates],
+        "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
+    }
+
+
+def _gpu(report: Report) -> dict[str, Any]:
+    return {
+        "host": report.host,
+        "pci_bus_id": report.pci_bus_id,
+        "uuid": report.uuid,
+        "gpu_name": report.gpu_name,
+        "started_at": report.started_at,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    figure = finding.figure
+    return {
+        "kind": finding.kind,
+        **_gpu(finding.report),
+        "test": figure.name if figure else None,
+        "is_quick": figure.is_quick if figure else None,
+        "measure": figure.measure if figure else None,
+        "value": figure.value if figure else None,
+        "share_of_median": finding.share,
+        "causes": list(finding.causes),
+    }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    shares = group.shares
+    return {
+        **_test(group.test),
+        "gpus": len(shares),
+        "median": group.median,
+        "mad_share": group.spread.mad if group.can_be_judged else None,
+        "margin_share": group.spread.margin if group.can_be_judged else None,
+        "margin_share_reason": "" if group.can_be_judged else f"fewer than {FEWEST} GPUs",
+        "least_share": shares[0],
+        "most_share": shares[-1],
+        "gpus_slow": len(group.slow),
+    }
+
+
+def _test(test: Test) -> dict[str, Any]:
+    return {
+        "gpu_name": test.gpu_name,
+        "power_limit_w": test.power_limit_w,
+        "test": test.name,
+        "is_quick": test.is_quick,
+        "measure": test.measure,
+    }
+
+
+def _unmeasured(item: Unmeasured) -> dict[str, Any]:
+    figure = item.figure
+    return {
+        **_gpu(item.report), "test": figure.name, "status": figure.status, "reason": figure.reason,
+    }  # fmt: skip
