@@ -1,8 +1,11 @@
 """What every strip of dots is drawn in: a field with ticks below it, as SVG in a figure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from kmeter.views.markup import escaped, tag
+
+Item = TypeVar("Item")
 
 WIDTH, HEIGHT, EDGE, FOOT = 760, 84, 12, 24
 """The field, how far its dots stay from the sides, and the room for ticks; in pixels."""
@@ -65,3 +68,9 @@ def dots(points: Iterable[tuple[float, float]]) -> str:
     """A dot each, all in one path."""
     drawn = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
     return f'<path class="free" {_DOTS} d="{drawn}"/>'
+
+
+def evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """At most ``most`` of them, taken at even distances."""
+    count = min(most, len(items))
+    return [items[n * len(items) // count] for n in range(count)]

@@ -8,7 +8,7 @@ from kmeter.model.benchmark import Row
 from kmeter.model.samples import quantile
 from kmeter.units import MOST, UNKNOWN, si
 from kmeter.views.markup import tag
-from kmeter.views.strip_frame import HEIGHT, across, dots, strip_figure, tick, upright
+from kmeter.views.strip_frame import HEIGHT, across, dots, evenly, strip_figure, tick, upright
 
 MOST_SAMPLES = 400
 """Samples that one drawing shows."""
@@ -48,11 +48,7 @@ def _thinned(samples: Sequence[_Sample], most: int = MOST_SAMPLES) -> list[_Samp
     held = [sample for sample in samples if sample.held]
     free = [sample for sample in samples if not sample.held]
     room = math.ceil(most * len(held) / len(samples))
-    return sorted(_evenly(held, room) + _evenly(free, most - room))
-
-
-def _evenly(samples: Sequence[_Sample], count: int) -> list[_Sample]:
-    return [samples[n * len(samples) // count] for n in range(min(count, len(samples)))]
+    return sorted(evenly(held, room) + evenly(free, most - room))
 
 
 _REACH = 3
