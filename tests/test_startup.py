@@ -8,8 +8,8 @@ from running import Run
 from kmeter.cli.main import COMMANDS
 
 HEAVY = {
-    "cupy", "elftools", "markdown_it", "msgspec", "numpy", "pydantic", "pynvml", "rich.markdown",
-    "textual", "torch",
+    "cupy", "elftools", "markdown_it", "msgspec", "numpy", "prometheus_client", "pydantic", "pynvml",
+    "rich.markdown", "textual", "torch",
 }  # fmt: skip
 
 Loaded = Callable[[str], set[str]]
