@@ -19,6 +19,7 @@ from kmeter.units import MOST, printable
 from kmeter.views.ceiling_json import ceiling_document
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 100
 
 
 class Unreadable(NamedTuple):
@@ -53,9 +54,14 @@ def save_report(run: CeilingRun, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make {folder}: {error.strerror}") from None
-    path = folder / f"{_NO_NAME.sub('_', run.host or 'unknown-host')}-{_NO_NAME.sub('_', gpu)}.json"
+    path = folder / f"{_file_name(run.host or 'unknown-host')}-{_file_name(gpu)}.json"
     write_whole(str(path), report_text(run))
     return path
+
+
+def _file_name(text: str) -> str:
+    """A part of a file's name that no folder and no shell takes for something else."""
+    return _NO_NAME.sub("_", text).lstrip(".-_")[:_LONGEST]
 
 
 # ---- reading --------------------------------------------------------------------------------

@@ -66,6 +66,10 @@ class Test(NamedTuple):
     is_quick: bool
     measure: Measure
 
+    def share(self, value: float, median: float) -> float:
+        """A value as a share of the median, above 1 where it is better."""
+        return value / median if self.measure.more_is_better else median / value
+
 
 @dataclass(frozen=True)
 class Member:
@@ -115,6 +119,10 @@ class Group:
     """Of the median, lowest first."""
     slow: tuple[Finding, ...]
 
+    def share_of(self, value: float) -> float:
+        """A figure's value as a share of the median; a latency's is the other way round."""
+        return self.test.share(value, self.median)
+
     @property
     def can_be_judged(self) -> bool:
         """Whether there are enough to say which one is the odd one."""
@@ -143,6 +151,11 @@ class Verdict:
     unmeasured: tuple[Unmeasured, ...]
     recovered: tuple[Finding, ...] = ()
     """What was found at first, and was not when it was measured again."""
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts reported; those that did not say which one are not counted."""
+        return len({report.host for report in self.reports} - {None})
 
     @property
     def flagged(self) -> tuple[Report, ...]:

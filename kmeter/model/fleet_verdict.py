@@ -53,16 +53,16 @@ def _once_each(reports: Iterable[Report]) -> tuple[list[Report], list[Report]]:
         by_gpu[report.identity].append(report)
     counted, duplicates = [], []
     for same in by_gpu.values():
-        newest, *others = sorted(same, key=_age)
+        newest, *others = sorted(same, key=_age) if len(same) > 1 else same
         counted.append(newest)
         duplicates += others
     return sorted(counted, key=_place), sorted(duplicates, key=_place)
 
 
-def _age(report: Report) -> tuple[bool, tuple[int, ...], str]:
-    """Sorts complete runs first, the newest first."""
+def _age(report: Report) -> tuple[bool, tuple[int, ...], str, str]:
+    """Sorts complete runs first, the newest first, and those of the same second always alike."""
     newest_first = tuple(-ord(sign) for sign in report.started_at)
-    return not report.is_complete, newest_first, report.origin
+    return not report.is_complete, newest_first, report.origin, repr(report)
 
 
 def _place(report: Report) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def _order(item: tuple[Test, Figures]) -> tuple[str, int, str, bool, str]:
 def _group(test: Test, found: Figures) -> Group:
     values = [figure.value or 0.0 for _, figure in found]
     middle = median(values)
-    shares = [v / middle if test.measure.more_is_better else middle / v for v in values]
+    shares = [test.share(value, middle) for value in values]
     spread = spread_of(shares)
     slow: tuple[Finding, ...] = ()
     lowest = 1.0 - spread.margin

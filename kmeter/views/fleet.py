@@ -44,14 +44,14 @@ class FleetView:
 
 def headline(verdict: Verdict) -> str:
     """``256 GPUs of 32 hosts: 2 need attention``."""
-    gpus = counted(len(verdict.reports), "GPU")
-    hosts = counted(len({report.host for report in verdict.reports}), "host")
+    hosts = f" of {counted(verdict.hosts, 'host')}" if verdict.hosts else ""
+    gpus = counted(len(verdict.reports), "GPU") + hosts
     flagged = len(verdict.flagged)
     if flagged:
-        return f"{gpus} of {hosts}: {flagged} {'needs' if flagged == 1 else 'need'} attention"
+        return f"{gpus}: {flagged} {'needs' if flagged == 1 else 'need'} attention"
     if not any(group.can_be_judged for group in verdict.groups):
-        return f"{gpus} of {hosts}: none can be judged"
-    return f"{gpus} of {hosts}: none is slower than its like"
+        return f"{gpus}: none can be judged"
+    return f"{gpus}: none is slower than its like"
 
 
 def counted(count: int, what: str) -> str:

@@ -12,7 +12,7 @@ def fleet_document(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> d
     return {
         "schema": "kmeter.fleet/1",
         "gpus": len(verdict.reports),
-        "hosts": len({report.host for report in verdict.reports}),
+        "hosts": verdict.hosts,
         "gpus_flagged": len(verdict.flagged),
         "findings": [_finding(finding) for finding in verdict.findings],
         "recovered": [_finding(finding) for finding in verdict.recovered],

@@ -110,10 +110,9 @@ def _flag(is_so: bool) -> str:
 
 
 def _of_the_fleet(verdict: Verdict) -> Iterator[Metric]:
-    hosts = {report.host for report in verdict.reports if report.host}
     for name, words, value in (
         ("gpus", "GPUs that reported, each once.", len(verdict.reports)),
-        ("hosts", "Hosts that are known of them.", len(hosts)),
+        ("hosts", "Hosts that are known of them.", verdict.hosts),
         ("flagged_gpus", "GPUs that need attention.", len(verdict.flagged)),
         ("judged", "Whether every test of every GPU could be judged.", verdict.is_certain),
     ):
@@ -198,7 +197,7 @@ def _of_tests(verdict: Verdict) -> Iterator[Metric]:
         "kmeter_ceiling_share_of_median",
         "A GPU's result over its group's median; a latency's the other way round: less is worse.",
         (
-            (result.labels, _share(result.group, result.value))
+            (result.labels, result.group.share_of(result.value))
             for result in found
             if result.group.can_be_judged
         ),
@@ -231,10 +230,3 @@ def _results(verdict: Verdict) -> Iterator[_Result]:
 
 def _measured(report: Report) -> Iterator[Figure]:
     return (f for f in report.ceilings if f.status is Status.OK and f.value)
-
-
-def _share(group: Group, value: float) -> float:
-    """A value's share of the group's median, above 1 where it is faster."""
-    if group.test.measure.more_is_better:
-        return value / group.median
-    return group.median / value

@@ -1,0 +1,200 @@
+"""Folders of reports: what is written is read again, and what is none is named."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from recorded import h200_run
+
+from kmeter.errors import UsageError
+from kmeter.fleet.files import decode_report, gather, report_text, save_report
+from kmeter.model.ceiling import CeilingRun, Conditions
+
+
+def run_of(number: int = 0, **fields: object) -> CeilingRun:
+    known = {
+        "uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "host": f"node{number // 8}",
+        "pci_bus_id": f"0000:{number % 8:02x}:00.0", "power_limit_w": 700.0,
+    }  # fmt: skip
+    return replace(h200_run(), **known | fields)  # type: ignore[arg-type]
+
+
+def reasons(folder: Path) -> dict[str, str]:
+    return {item.path: item.reason for item in gather([folder]).unreadable}
+
+
+# ---- writing and reading --------------------------------------------------------------------
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    run = run_of(uncorrected_errors=2)
+    path = save_report(run, tmp_path / "new" / "folder")
+    (report,), unreadable = gather([tmp_path])
+    assert not unreadable
+    assert report.origin == f"new/folder/{path.name}"
+    assert (report.host, report.uuid, report.pci_bus_id) == (run.host, run.uuid, run.pci_bus_id)
+    assert (report.power_limit_w, report.uncorrected_errors) == (700.0, 2)
+    assert [f.value for f in report.ceilings] == [c.value for c in run.ceilings]
+    assert [f.conditions for f in report.ceilings] == [c.conditions for c in run.ceilings]
+
+
+def test_a_gpu_has_one_file_in_a_folder(tmp_path: Path) -> None:
+    first = save_report(run_of(started_at="2026-12-01T00:00:00+00:00"), tmp_path)
+    again = save_report(run_of(started_at="2026-12-02T00:00:00+00:00"), tmp_path)
+    save_report(run_of(1), tmp_path)
+    assert first == again
+    found = gather([tmp_path]).reports
+    assert sorted(r.started_at[:10] for r in found) == ["2026-12-02", h200_run().started_at[:10]]
+
+
+def test_a_host_may_have_any_name(tmp_path: Path) -> None:
+    path = save_report(run_of(host="../../etc/pass wd"), tmp_path)
+    assert path.parent == tmp_path
+    assert gather([tmp_path]).reports[0].host == "../../etc/pass wd"
+
+
+def test_a_gpu_without_uuid_is_named_by_its_bus_id(tmp_path: Path) -> None:
+    path = save_report(run_of(uuid=None), tmp_path)
+    assert path.name == "node0-0000_00_00.0.json"
+
+
+def test_a_gpu_without_any_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="neither UUID nor bus id"):
+        save_report(run_of(uuid=None, pci_bus_id=None), tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot make"):
+        save_report(run_of(), tmp_path / "file" / "folder")
+
+
+def test_files_and_folders_may_be_named_and_each_counts_once(tmp_path: Path) -> None:
+    path = save_report(run_of(), tmp_path / "a")
+    save_report(run_of(1), tmp_path / "b")
+    gathered = gather([tmp_path / "a", path, tmp_path, tmp_path / "b"])
+    assert len(gathered.reports) == 2
+
+
+def test_a_run_of_kmeter_ceiling_json_is_a_report(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(json.loads(report_text(run_of())), indent=2))
+    assert len(gather([tmp_path]).reports) == 1
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no"):
+        gather([tmp_path / "nowhere"])
+
+
+# ---- what is no report ----------------------------------------------------------------------
+
+
+def _text(**fields: object) -> str:
+    return json.dumps(json.loads(report_text(run_of())) | fields)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "empty"),
+        (" \n\t", "empty"),
+        (_text()[:-9], "cut off"),
+        (_text()[:1], "cut off"),
+        ("# notes\n", "no report of kmeter's"),
+        ("[]", "no report of kmeter's"),
+        ('{"schema": "nvbench/1"}', "no report of kmeter's"),
+        ('{"schema": "kmeter.bench/1"}', "no report of kmeter's"),
+        (_text(schema="kmeter.ceiling/2"), "written by another version"),
+        (_text(uuid=None, pci_bus_id=None), "does not say which GPU"),
+        (_text(ceilings=[]), "no tests"),
+        (_text(gpu_name="a\x1b[2J"), "not printable"),
+        (_text(host="two\nlines"), "not printable"),
+        (_text(power_limit_w=1e300), "impossible number"),
+        (_text(power_limit_w=-5), "impossible number"),
+        (_text(uuid=5), "no report of kmeter's"),
+        ("[" * 100_000, "no report of kmeter's"),
+        ("\x00\xff", "no report of kmeter's"),
+    ],
+)  # fmt: skip
+def test_what_is_no_report_is_named_and_the_rest_is_read(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    save_report(run_of(), tmp_path)
+    (tmp_path / "odd.json").write_text(content, "latin-1")
+    assert reason in reasons(tmp_path)["odd.json"]
+    assert len(gather([tmp_path]).reports) == 1
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "reason"),
+    [
+        ({"value": -1.0}, "impossible number"),
+        ({"value": 1e39}, "impossible number"),
+        ({"name": "\x1b[31m"}, "not printable"),
+        ({"measure": "furlongs"}, "no report"),
+        ({"conditions": {"throttle_reasons_mask": -1}}, "throttle mask"),
+        ({"conditions": {"throttle_reasons_mask": 1 << 70}}, "no report|throttle mask"),
+    ],
+)
+def test_a_test_that_cannot_be_is_refused(ceiling: dict[str, object], reason: str) -> None:
+    document = json.loads(report_text(run_of()))
+    document["ceilings"][0] |= ceiling
+    with pytest.raises(UsageError, match=reason):
+        decode_report(json.dumps(document).encode(), "x")
+
+
+def test_a_test_that_is_there_twice_is_refused() -> None:
+    document = json.loads(report_text(run_of()))
+    document["ceilings"] *= 2
+    with pytest.raises(UsageError, match="a test twice"):
+        decode_report(json.dumps(document).encode(), "x")
+
+
+def test_pipes_and_dead_links_are_named_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to(tmp_path / "nowhere")
+    assert set(reasons(tmp_path).values()) == {"no ordinary file"}
+
+
+def test_what_is_being_written_is_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / ".node0.json.tmp").write_text("{")
+    (tmp_path / ".snapshots").mkdir()
+    (tmp_path / ".snapshots" / "old.json").write_text("{")
+    assert gather([tmp_path]) == ([], [])
+
+
+def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
+    save_report(run_of(), tmp_path)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert len(gather([tmp_path]).reports) == 1
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    path = save_report(run_of(), tmp_path)
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything")
+    assert "Permission denied" in reasons(tmp_path)[path.name]
+
+
+def test_a_report_of_a_newer_kmeter_with_more_fields_is_read() -> None:
+    assert decode_report(_text(something_new=[1]).encode(), "x").uuid == run_of().uuid
+
+
+def test_a_report_of_an_older_kmeter_with_fewer_fields_is_read() -> None:
+    document = json.loads(report_text(run_of()))
+    for name in ("host", "pci_bus_id", "power_limit_w", "uncorrected_errors", "refusal"):
+        del document[name]
+    for ceiling in document["ceilings"]:
+        del ceiling["conditions"]["busy_neighbours"]
+    report = decode_report(json.dumps(document).encode(), "x")
+    assert (report.host, report.power_limit_w) == (None, None)
+    assert report.ceilings[0].conditions.busy_neighbours is None
+
+
+def test_conditions_default_to_unknown() -> None:
+    document = json.loads(report_text(run_of()))
+    del document["ceilings"][0]["conditions"]
+    assert decode_report(json.dumps(document).encode(), "x").ceilings[0].conditions == Conditions()

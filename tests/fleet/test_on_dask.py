@@ -1,0 +1,196 @@
+"""Real workers of dask.distributed over recorded GPUs: killed, frozen, hanging, reporting for another one."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import fakes
+import pytest
+from fakes import FakeGpu
+from recorded import EVENTS
+from running import Finished
+
+pytest.importorskip("distributed")
+
+FAKE = Path(__file__).parent.parent / "fakes" / "fleet_worker.py"
+REPLAY = (
+    "import sys; import kmeter.measure.client as client; "
+    f"client.MODULE = (sys.executable, {str(FAKE)!r}); "
+    "from kmeter.cli.main import main; sys.exit(main())"
+)
+GPUS = [FakeGpu(number=number, name="NVIDIA H200") for number in range(1, 7)]
+SLOW = {"share": 1 / 3, "sm_clock_hz": 6.6e8}
+TESTS = ("dram-read", "dram-copy", "latency-l2")
+
+Kmeter = Callable[..., Finished]
+
+
+def environment(
+    folder: Path, libraries: Path, fleet: Mapping[str, Any], *gpus: FakeGpu
+) -> dict[str, str]:
+    folder.mkdir(exist_ok=True)
+    table = folder / "fleet.json"
+    table.write_text(json.dumps(fleet))
+    told = {"KMETER_FAKE_EVENTS": str(EVENTS), "KMETER_FAKE_FLEET": str(table), "COLUMNS": "100"}
+    return os.environ | fakes.environment(folder, libraries, list(gpus) or GPUS) | told
+
+
+def run_kmeter(told: Mapping[str, str], *arguments: str) -> Finished:
+    done = subprocess.run(
+        [sys.executable, "-c", REPLAY, *arguments], env=told, capture_output=True, check=False
+    )
+    return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture
+def fleet_run(tmp_path: Path, libraries: Path) -> Kmeter:
+    """``kmeter fleet run --local`` over six recorded GPUs, each as the table says."""
+
+    def run(fleet: Mapping[str, Any], *options: str) -> Finished:
+        told = environment(tmp_path / "machine", libraries, {GPUS[2].uuid: SLOW} | dict(fleet))
+        kept = ("--save-to", str(tmp_path / "reports"))
+        return run_kmeter(told, "fleet", "run", "--local", "--json", *kept, *options, *TESTS)
+
+    return run
+
+
+def verdict(finished: Finished) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(finished.out)
+    return document
+
+
+def flagged(document: Mapping[str, Any]) -> dict[str, set[str]]:
+    """The causes of each GPU that stands out."""
+    found: dict[str, set[str]] = {}
+    for finding in document["findings"]:
+        found.setdefault(finding["uuid"], set()).update(finding["causes"])
+    return found
+
+
+def from_files(folder: Path) -> dict[str, Any]:
+    """What ``kmeter fleet report`` says of the same reports."""
+    told = os.environ | {"COLUMNS": "100"}
+    return verdict(run_kmeter(told, "fleet", "report", str(folder), "--json"))
+
+
+CLOCK = {"SM clock 660 MHz, usual 1.98 GHz"}
+
+
+def test_a_local_cluster_measures_every_gpu(fleet_run: Kmeter, tmp_path: Path) -> None:
+    finished = fleet_run({})
+    document = verdict(finished)
+    assert finished.code == 1
+    assert document["gpus"] == 6
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+    assert from_files(tmp_path / "reports") == document
+
+
+def test_a_worker_that_is_killed_loses_nothing(fleet_run: Kmeter, tmp_path: Path) -> None:
+    finished = fleet_run({GPUS[4].uuid: {"mishap": "kill"}})
+    document = verdict(finished)
+    assert f"the worker that measured {GPUS[4].uuid} died" in finished.err
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+    assert (document["gpus"], document["interrupted"]) == (6, [])
+    assert from_files(tmp_path / "reports") == document
+
+
+def test_a_gpu_that_kills_its_workers_costs_itself(fleet_run: Kmeter, tmp_path: Path) -> None:
+    document = verdict(fleet_run({GPUS[4].uuid: {"mishap": "kill always"}}))
+    assert flagged(document) == {
+        GPUS[2].uuid: CLOCK,
+        GPUS[4].uuid: {"its worker died twice while it was measured"},
+    }
+    assert document["gpus"] == 6
+    assert from_files(tmp_path / "reports") == document
+
+
+@pytest.mark.parametrize("mishap", ["hang", "freeze"])
+def test_who_hangs_is_reported_and_the_others_are_measured(
+    fleet_run: Kmeter, tmp_path: Path, mishap: str
+) -> None:
+    document = verdict(fleet_run({GPUS[4].uuid: {"mishap": mishap}}, "--timeout", "3"))
+    assert flagged(document) == {
+        GPUS[2].uuid: CLOCK,
+        GPUS[4].uuid: {"no word from it for 3 s"},
+    }
+    assert {group["gpus"] for group in document["groups"]} == {5}
+    assert from_files(tmp_path / "reports") == document
+
+
+def test_a_gpu_that_is_reported_twice_counts_once(fleet_run: Kmeter, tmp_path: Path) -> None:
+    other = {"mishap": "other", "reports": GPUS[0].uuid}
+    document = verdict(fleet_run({GPUS[5].uuid: other}))
+    assert document["gpus"] == 5
+    assert [gpu["uuid"] for gpu in document["duplicates"]] == [GPUS[0].uuid]
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+
+
+def test_a_gpu_that_was_slow_once_is_not_called_bad(fleet_run: Kmeter, tmp_path: Path) -> None:
+    finished = fleet_run({GPUS[1].uuid: {"shares": {"dram-copy": 0.9}, "once": True}})
+    document = verdict(finished)
+    assert "measured again: 2 GPUs that stand out" in finished.err
+    assert [(f["uuid"], f["test"]) for f in document["recovered"]] == [(GPUS[1].uuid, "dram-copy")]
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+    assert flagged(from_files(tmp_path / "reports")) == flagged(document)
+
+
+# ---- a scheduler and hosts of their own -----------------------------------------------------
+
+
+@contextmanager
+def dask(told: Mapping[str, str], *command: str) -> Iterator[subprocess.Popen[str]]:
+    """A scheduler or worker until the block ends; its words go to ``stderr`` as text."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_" + command[0], *command[1:]],
+        env=told, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def address_of(scheduler: "subprocess.Popen[str]") -> str:
+    assert scheduler.stderr is not None
+    for line in scheduler.stderr:
+        if found := re.search(r"tcp://127\.0\.0\.1:\d+", line):
+            return found[0]
+    raise AssertionError("the scheduler said no address")
+
+
+def test_the_gpus_of_a_schedulers_hosts(tmp_path: Path, libraries: Path) -> None:
+    """Two hosts with GPUs of their own; both see the first one, which counts once."""
+    local = ("--host", "127.0.0.1", "--no-dashboard")
+    fleet = {GPUS[2].uuid: SLOW}
+    hosts = {"one": GPUS[:3], "two": [GPUS[0], *GPUS[3:]]}
+    with dask(os.environ, "scheduler", *local, "--port", "0") as scheduler:
+        address = address_of(scheduler)
+        workers = [
+            dask(
+                environment(tmp_path / host, libraries, fleet, *gpus) | {"KMETER_HOST": host},
+                "worker", address, *local, "--nthreads", "1",
+            )
+            for host, gpus in hosts.items()
+        ]  # fmt: skip
+        with workers[0], workers[1]:
+            told = environment(tmp_path / "desk", libraries, {})
+            _wait_for_workers(address, 2)
+            finished = run_kmeter(told, "fleet", "run", "--scheduler", address, "--json", *TESTS)
+    document = verdict(finished)
+    assert finished.code == 1, finished.err
+    assert document["gpus"] == 6
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+
+
+def _wait_for_workers(address: str, count: int) -> None:
+    waiting = (
+        f"from distributed import Client; c = Client({address!r}); c.wait_for_workers({count})"
+    )
+    subprocess.run([sys.executable, "-c", waiting], check=True, timeout=60)
