@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kmeter.model.card import Fact, Identity
+from kmeter.model.device import Device
 from kmeter.model.throttle import throttle_words
 
 
@@ -25,6 +26,13 @@ class LiveGpu(NamedTuple):
     facts: Mapping[str, Fact]
     """Fields by name, in base units; see ``kmeter.sources._readings`` and ``_gpm``."""
     processes: tuple[Process, ...] = ()
+    device: Device | None = None
+    """What its peaks are derived from; None where only NVML sees it, and in a recorded session."""
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether anything is known of it now."""
+        return any(fact.value is not None for fact in self.facts.values())
 
     def fact(self, name: str) -> Fact:
         """A field by name; one that was never asked is unknown."""
@@ -49,6 +57,8 @@ class Moment(NamedTuple):
     gpus: tuple[LiveGpu, ...]
     reason: str = ""
     """Why there is nothing to be read."""
+    driver_version: str = ""
+    """The kernel driver's; empty where nobody tells, and in a recorded session."""
 
 
 LEAST_INTERVAL_S, FIRST_INTERVAL_S = 0.1, 0.2

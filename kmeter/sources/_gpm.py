@@ -22,6 +22,7 @@ class Metric(NamedTuple):
 
 
 METRICS: Mapping[str, Metric] = {
+    "engine_active": Metric("GRAPHICS_UTIL", _PERCENT),
     "sm_active": Metric("SM_UTIL", _PERCENT),
     "sm_occupancy": Metric("SM_OCCUPANCY", _PERCENT),
     "tensor_active": Metric("ANY_TENSOR_UTIL", _PERCENT),

@@ -1,16 +1,17 @@
 """The GPUs of this machine while they work, through NVML: what changes, read again and again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from kmeter.model.card import Fact, Identity
+from kmeter.model.device import Device
 from kmeter.model.live import LiveGpu, Moment, Process
 from kmeter.sources._gpm import Gpm
-from kmeter.sources._nvml import Nvml
+from kmeter.sources._nvml import GPU_LOST, Nvml, decoded
 from kmeter.sources._readings import read_field
-from kmeter.sources.cuda import identities, identity_named
+from kmeter.sources.cuda import devices_by_identity, identity_named
 from kmeter.units import printable
 
 FIXED = ("sm_clock_max_hz", "memory_clock_max_hz", "power_limit_w", "memory_total_bytes")
@@ -19,7 +20,7 @@ CHANGING = (
     "sm_clock_hz", "memory_clock_hz", "power_w", "temperature_c", "throttle_reasons_mask",
     "utilisation", "memory_used_bytes",
 )  # fmt: skip
-SLOW = ("pcie_generation", "pcie_width")
+SLOW = ("pcie_generation", "pcie_width", "memory_reserved_bytes")
 """What hardly changes is read with every tenth reading."""
 _SLOWER = 10
 
@@ -33,14 +34,17 @@ class LiveCards:
         Raises NoGpuError without any, UnknownTargetError for a name that fits none.
         """
         self._nvml = Nvml()
-        found = identities()
-        chosen = [identity_named(found, target) for target in targets] or list(found)
-        self._watched = [_Watched(self._nvml, identity) for identity in dict.fromkeys(chosen)]
+        self._driver_version = decoded(self._nvml.read("nvmlSystemGetDriverVersion").value) or ""
+        devices = devices_by_identity()
+        found = tuple(devices)
+        chosen = [identity_named(found, target) for target in targets] or found
+        self._watched = [_Watched(self._nvml, who, devices[who]) for who in dict.fromkeys(chosen)]
 
     def read(self) -> Moment:
         """One reading of each; counters are of the time since the one before."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return Moment(at, tuple(w.read() for w in self._watched), self._nvml.unavailable)
+        gpus = tuple(watched.read() for watched in self._watched)
+        return Moment(at, gpus, self._nvml.unavailable, self._driver_version)
 
     def close(self) -> None:
         """Give back what NVML holds for it."""
@@ -49,8 +53,8 @@ class LiveCards:
 
 
 class _Watched:
-    def __init__(self, nvml: Nvml, identity: Identity) -> None:
-        self._nvml, self._identity = nvml, identity
+    def __init__(self, nvml: Nvml, identity: Identity, device: Device | None) -> None:
+        self._nvml, self._identity, self._device = nvml, identity, device
         reading = nvml.read("nvmlDeviceGetHandleByIndex", identity.nvml_index or 0)
         self._handle = reading.value if identity.nvml_index is not None else None
         self._reason = reading.reason or "NVML does not know it"
@@ -64,13 +68,21 @@ class _Watched:
 
     def read(self) -> LiveGpu:
         if self._handle is None or self._gpm is None:
-            unknown = dict.fromkeys((*FIXED, *CHANGING, *SLOW), Fact(reason=self._reason))
-            return LiveGpu(self._identity, unknown)
+            return self._silent((*FIXED, *CHANGING, *SLOW), self._reason)
         if self._count % _SLOWER == 0:
             self._slow = self._asked(SLOW)
         self._count += 1
-        facts = self._fixed | self._asked(CHANGING) | self._slow | self._gpm.read()
-        return LiveGpu(self._identity, facts, self._processes())
+        changing, counters = self._asked(CHANGING), self._gpm.read()
+        facts = self._fixed | changing | self._slow | counters
+        silence = _silence((*changing.values(), *counters.values()))
+        if silence:
+            return self._silent(facts, silence)
+        return LiveGpu(self._identity, facts, self._processes(), self._device)
+
+    def _silent(self, names: Iterable[str], reason: str) -> LiveGpu:
+        """Nothing is known, nor what was read earlier believed any more."""
+        unknown = dict.fromkeys(names, Fact(reason=reason))
+        return LiveGpu(self._identity, unknown, device=self._device)
 
     def _asked(self, names: Sequence[str]) -> dict[str, Fact]:
         return {name: read_field(self._nvml, self._handle, name) for name in names}
@@ -82,6 +94,14 @@ class _Watched:
     def close(self) -> None:
         if self._gpm is not None:
             self._gpm.close()
+
+
+def _silence(facts: Sequence[Fact]) -> str:
+    """Why a GPU that was asked all this answers no more; empty while it does."""
+    reasons = [fact.reason for fact in facts if fact.value is None]
+    if GPU_LOST in reasons:
+        return GPU_LOST
+    return reasons[0] if len(reasons) == len(facts) else ""
 
 
 def _process(item: Any) -> Process:

@@ -84,16 +84,21 @@ def identities() -> tuple[Identity, ...]:
 
     Raises NoGpuError where neither sees any.
     """
+    return tuple(devices_by_identity())
+
+
+def devices_by_identity() -> dict[Identity, Device | None]:
+    """The same GPUs with what is known of their limits: nothing where only NVML sees one."""
     nvml = Nvml()
     try:
-        seen = [_identity(card) for card in machine().cards]
+        seen = {_identity(card): card.device for card in machine().cards}
     except NoGpuError:
-        seen = []
+        seen = {}
         if not _nvml_count(nvml):
             raise
     known = {identity.nvml_index for identity in seen}
     hidden = [n for n in range(_nvml_count(nvml)) if n not in known]
-    return (*seen, *(_hidden_identity(nvml, index) for index in hidden))
+    return {**seen, **{_hidden_identity(nvml, index): None for index in hidden}}
 
 
 def _identity(card: Card) -> Identity:

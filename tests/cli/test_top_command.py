@@ -44,6 +44,8 @@ def documents(kmeter: Kmeter, *arguments: str, gpus: list[FakeGpu]) -> list[dict
 def test_a_busy_card_in_base_units(kmeter: Kmeter) -> None:
     (gpu,) = documents(kmeter, gpus=[h200()])
     assert gpu["sm_clock_hz"] == 1.515e9
+    assert gpu["memory_used_bytes"] == 414 * 2**20
+    assert gpu["memory_reserved_bytes"] == 413 * 2**20
     assert gpu["power_w"] == pytest.approx(692.042)
     assert gpu["tensor_active"] == pytest.approx(0.94)
     assert gpu["dram_active"] == pytest.approx(0.17)
@@ -121,6 +123,16 @@ def test_a_lost_gpu_does_not_stop_the_others(kmeter: Kmeter) -> None:
     reasons = {value for key, value in lost.items() if key.endswith("_reason")}
     assert "GPU lost" in reasons
     assert fine["sm_clock_hz"] == 1.515e9
+
+
+@pytest.mark.parametrize("calls", [32, 36, 40])
+def test_of_a_lost_gpu_nothing_stands_that_was_read_before(kmeter: Kmeter, calls: int) -> None:
+    """Its limits are read when it begins to be watched, and it is lost after that."""
+    (gpu,) = documents(kmeter, gpus=[FakeGpu(lost_after=calls)])
+    fields = [name.removesuffix("_reason") for name in gpu if name.endswith("_reason")]
+    assert gpu["lost_reason"] is None
+    assert {gpu[name] for name in fields if name != "lost"} == {None}
+    assert gpu["power_limit_w_reason"] == "GPU lost"
 
 
 def test_a_hanging_call_costs_its_field(kmeter: Kmeter) -> None:

@@ -35,6 +35,7 @@ NVML_DEFAULTS = {
     "nvmlDeviceGetMigMode": "0 0",
     "nvmlDeviceGetPersistenceMode": "1",
     "nvmlDeviceGetMemoryInfo": "85899345920 434110464",
+    "nvmlDeviceGetMemoryInfo_v2": "433061888",
     "nvmlDeviceGetUtilizationRates": "0 0",
     "nvmlDeviceGetComputeRunningProcesses": "0",
     "nvmlDeviceGetNvLinkState:0": "1",

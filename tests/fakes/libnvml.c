@@ -143,6 +143,17 @@ int nvmlDeviceGetMemoryInfo(struct device *d, struct memory *out) {
   return code;
 }
 
+/* What is answered is what the driver reserves; the rest is the first version's. */
+struct memory_v2 { unsigned version; unsigned long long total, reserved, free, used; };
+int nvmlDeviceGetMemoryInfo_v2(struct device *d, struct memory_v2 *out) {
+  struct memory all;
+  int code = ask(d, "nvmlDeviceGetMemoryInfo_v2", &out->reserved, NULL);
+  if (!code) code = nvmlDeviceGetMemoryInfo(d, &all);
+  if (code) return code;
+  out->total = all.total; out->free = all.free; out->used = all.used - out->reserved;
+  return OK;
+}
+
 int nvmlDeviceGetUtilizationRates(struct device *d, unsigned out[2]) {
   return two(d, "nvmlDeviceGetUtilizationRates", &out[0], &out[1]);
 }
