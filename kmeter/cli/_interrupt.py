@@ -10,8 +10,12 @@ _ASKED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A block in which SIGTERM and a closed terminal do what Ctrl-C does: raise KeyboardInterrupt."""
-    before = {number: signal.signal(number, _interrupt) for number in _ASKED}
+    """A block in which SIGTERM and a closed terminal do what Ctrl-C does: raise KeyboardInterrupt.
+
+    A signal that is ignored, as ``nohup`` has it, stays so.
+    """
+    heard = [number for number in _ASKED if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _interrupt) for number in heard}
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from recorded import EVENTS, h200_run
 from running import Finished, Run
 
 import kmeter.sources as references
+from kmeter.cli._interrupt import interruptible
 
 FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
 REPLAY = (
@@ -377,6 +378,18 @@ def test_locked_clocks_are_given_back_on_every_signal(
     process.send_signal(ending)
     assert process.wait(20) == 130
     assert clocks_log(tmp_path) == ["lock 1410 1410", "reset"]
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """``nohup`` has SIGHUP ignored, so that a command goes on when its terminal is closed."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible():
+            signal.raise_signal(signal.SIGHUP)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_clocks_that_may_not_be_locked_end_it_before_it_begins(
