@@ -7,32 +7,23 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from kmeter.cli._address import LOOPBACK, parse_address
 from kmeter.errors import UsageError
 
 PORT = 8000
 _RUN = "import sys; from kmeter.cli.main import main; sys.exit(main())"
 
 
-def parse_address(text: str) -> tuple[str, int]:
-    """``HOST:PORT``, a port of this machine, or a host; raises UsageError for what is neither."""
-    host, colon, port = text.rpartition(":")
-    if not colon:
-        host, port = ("127.0.0.1", text) if text.isdecimal() else (text, str(PORT))
-    if not port.isdecimal() or not 0 < int(port) < 65536 or not host:
-        raise UsageError(f"--serve-at takes HOST:PORT, not {text!r}")
-    return host, int(port)
-
-
 def serve(address: str, arguments: Sequence[str]) -> None:
     """Serve ``kmeter tui`` with these arguments until Ctrl-C; raises UsageError where that cannot be."""
-    host, port = parse_address(address)
+    host, port = parse_address(address, "--serve-at", PORT)
     try:
         from textual_serve.server import Server
     except ImportError:
         way_out = "pip install 'kmeter[serve]'"
         raise UsageError("--serve needs textual-serve", way_out) from None
     command = shlex.join([sys.executable, "-c", _RUN, "tui", *arguments])
-    if host not in {"127.0.0.1", "localhost", "::1"}:
+    if host not in {LOOPBACK, "localhost", "::1"}:
         print("kmeter: whoever reaches this port can run benchmark files here", file=sys.stderr)
     _guarded(Server, host)(command, host=host, port=port, title="kmeter").serve()
 

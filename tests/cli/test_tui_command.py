@@ -3,7 +3,8 @@
 import pytest
 from running import Run
 
-from kmeter.cli._serve import parse_address
+from kmeter.cli._address import parse_address
+from kmeter.cli._serve import PORT
 from kmeter.errors import ExitCode, UsageError
 
 
@@ -32,13 +33,14 @@ def test_what_makes_no_sense(run_process: Run, arguments: tuple[str, ...], says:
         ("0.0.0.0:80", ("0.0.0.0", 80)),
         ("box", ("box", 8000)),
         ("127.0.0.1:8000", ("127.0.0.1", 8000)),
+        ("[::1]:8000", ("::1", 8000)),
     ],
 )
 def test_addresses(text: str, address: tuple[str, int]) -> None:
-    assert parse_address(text) == address
+    assert parse_address(text, "--serve-at", PORT) == address
 
 
-@pytest.mark.parametrize("text", ["", ":", "box:", "box:99999", "0"])
+@pytest.mark.parametrize("text", ["", ":", "box:", "box:99999", "0", "9" * 5000])
 def test_no_addresses(text: str) -> None:
     with pytest.raises(UsageError):
-        parse_address(text)
+        parse_address(text, "--serve-at", PORT)
