@@ -191,7 +191,7 @@ def _save(run: "CeilingRun") -> None:
 def _report(run: "CeilingRun", folder: Path) -> None:
     """Keep this run alone, as kmeter fleet reads it."""
     from kmeter.cli.output import warn
-    from kmeter.fleet.files import save_report
+    from kmeter.fleet.reports import save_report
 
     warn(f"reported to {save_report(run, folder)}")
 

@@ -11,7 +11,7 @@ from kmeter.errors import CannotTellError, ExitCode, GateFailedError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.cli._fleet_progress import FleetWatch
-    from kmeter.fleet.files import Gathered, Unreadable
+    from kmeter.fleet.reports import Gathered, Unreadable
     from kmeter.fleet.run import FleetRun
     from kmeter.model.ceiling import CeilingRun
     from kmeter.model.fleet import Verdict
@@ -58,7 +58,7 @@ def report(
     GPUs of one model and power limit are compared test by test; one is flagged where it falls short
     of the median by more than max(3 %, 5 x MAD). Exit 1 where one is flagged.
     """
-    from kmeter.fleet.files import gather
+    from kmeter.fleet.reports import gather
     from kmeter.model.fleet_verdict import judge
 
     gathered = gather(paths)
@@ -145,7 +145,7 @@ def _measured(measuring: "FleetRun", watch: "FleetWatch") -> "tuple[Verdict, boo
 
 
 def _keep(runs: "Iterable[CeilingRun]", folder: Path) -> None:
-    from kmeter.fleet.files import save_report
+    from kmeter.fleet.reports import save_report
 
     for measured in runs:
         save_report(measured, folder)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from kmeter.errors import KmeterError, NoGpuError, UsageError, words_of
 from kmeter.fleet import task
+from kmeter.fleet.gpu import gpus_here
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -131,7 +132,7 @@ def local() -> Iterator[Cluster]:
     except ImportError:
         raise MISSING from None
     try:
-        count = len(task.gpus_here())
+        count = len(gpus_here())
     except NoGpuError as error:
         raise NoGpuError(error.message, "--scheduler ADDRESS measures where GPUs are") from None
     with (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from kmeter.fleet.files import decode_report, report_text
+from kmeter.fleet.reports import decode_report, report_text
 from kmeter.fleet.run import FleetRun
 from kmeter.model.ceiling import CeilingRun
 from kmeter.model.fleet import Finding, Verdict

@@ -22,6 +22,9 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 100
 
 
+FOREIGN = "no report of kmeter's"
+
+
 class Unreadable(NamedTuple):
     """A file that tells of no GPU, and why."""
 
@@ -126,16 +129,24 @@ def _bytes_of(path: Path) -> bytes:
 
 def decode_report(raw: bytes, origin: str) -> Report:
     """The report in ``raw``; raises UsageError with the reason alone where there is none."""
+    kind, _, version = _schema_of(raw).rpartition("/")
+    if f"{kind}/" != FORMAT:
+        raise UsageError(FOREIGN)
+    if version != str(VERSION):
+        raise UsageError(f"written by another version of kmeter ({kind}/{version[:8]})")
     try:
-        kind, _, version = _schema.decode(raw).schema.rpartition("/")
-        if f"{kind}/" != FORMAT:
-            raise UsageError("no report of kmeter's")
-        if version != str(VERSION):
-            raise UsageError(f"written by another version of kmeter ({kind}/{version[:8]})")
-        return _checked(replace(_report.decode(raw), origin=printable(origin)))
+        report = _report.decode(raw)
     except (msgspec.DecodeError, RecursionError) as error:
-        is_cut = "truncated" in str(error)
-        raise UsageError("cut off" if is_cut else f"no report of kmeter's: {error}") from None
+        raise UsageError(f"{FOREIGN}: {error}") from None
+    return _checked(replace(report, origin=printable(origin)))
+
+
+def _schema_of(raw: bytes) -> str:
+    """What the file says that it is; raises UsageError where it says nothing of the kind."""
+    try:
+        return _schema.decode(raw).schema
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError("cut off" if "truncated" in str(error) else FOREIGN) from None
 
 
 def _checked(report: Report) -> Report:

@@ -9,7 +9,7 @@ import pytest
 from recorded import h200_run
 
 from kmeter.errors import UsageError
-from kmeter.fleet.files import decode_report, gather, report_text, save_report
+from kmeter.fleet.reports import decode_report, gather, report_text, save_report
 from kmeter.model.ceiling import CeilingRun, Conditions
 
 
