@@ -8,7 +8,7 @@ from running import Run
 from kmeter.cli.main import COMMANDS
 
 HEAVY = {
-    "cupy", "elftools", "markdown_it", "msgspec", "numpy", "prometheus_client", "pydantic", "pynvml",
+    "cupy", "dask", "distributed", "elftools", "markdown_it", "msgspec", "numpy", "prometheus_client", "pydantic", "pynvml",
     "rich.markdown", "textual", "torch",
 }  # fmt: skip
 
@@ -32,6 +32,8 @@ def command(*arguments: str) -> str:
         command("bench", "--help"),
         command("top", "--help"),
         command("tui", "--help"),
+        command("fleet", "report", "--help"),
+        command("fleet", "run", "--help"),
     ],
 )
 def test_a_command_loads_nothing_heavy(statement: str, loaded_by: Loaded) -> None:

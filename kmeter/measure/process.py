@@ -19,6 +19,8 @@ Event = TypeVar("Event")
 
 _GRACE_S = 2.0
 """How long a process may take to end when it is asked to."""
+_PARENT_EVERY_S = 0.5
+"""How often a process looks whether its parent is still there."""
 
 
 class WorkerRefusedError(KmeterError):
@@ -185,6 +187,17 @@ class Succession:
         """End the process, if one runs."""
         if self.current is not None:
             self.current.stop()
+
+
+def end_with_parent() -> None:
+    """From now on this process ends when the one that started it is gone, however that ended."""
+    threading.Thread(target=_outlive_no_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _outlive_no_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_PARENT_EVERY_S)
+    os._exit(ExitCode.INTERRUPTED)
 
 
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)

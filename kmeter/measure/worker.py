@@ -19,6 +19,7 @@ from kmeter.measure.compiler import compiler_version
 from kmeter.measure.events import Ended, Event, Planned, Refused, line_of
 from kmeter.measure.limits import pcie_bytes_per_s
 from kmeter.measure.plan import GpuFacts, Options, planned_bytes
+from kmeter.measure.process import end_with_parent
 from kmeter.model.card import Card, Machine
 from kmeter.model.ceiling import CeilingRun
 from kmeter.sources._health import host_name, neighbours, uncorrected_errors
@@ -37,6 +38,7 @@ class Request(msgspec.Struct):
 
 def main() -> int:
     """Read one request from stdin, write events to stdout."""
+    end_with_parent()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what a library prints must not get between the events
 

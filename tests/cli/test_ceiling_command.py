@@ -17,6 +17,8 @@ from running import Finished, Run
 
 import kmeter.sources as references
 from kmeter.cli._interrupt import interruptible
+from kmeter.fleet.reports import gather
+from kmeter.model.ceiling import Status
 
 FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
 REPLAY = (
@@ -302,6 +304,80 @@ def test_a_broken_saved_file_is_replaced_and_said(kmeter: Ceiling, saved: Path) 
     assert finished.code == 0
     assert "it is replaced" in finished.err
     assert [c["name"] for c in json.loads(saved.read_text())["ceilings"]] == ["dram-copy"]
+
+
+# ---- reports of a fleet ---------------------------------------------------------------------
+
+
+def test_a_report_is_saved_where_it_is_wanted(kmeter: Ceiling, tmp_path: Path) -> None:
+    folder = tmp_path / "reports" / "new"
+    finished = kmeter("ceiling", "dram-read", "--no-save", "--save-to", str(folder))
+    assert finished.code == 0
+    (path,) = folder.iterdir()
+    assert finished.err == f"kmeter: reported to {path}\n"
+    assert UUID in path.name
+    (report,) = gather([folder]).reports
+    assert [figure.name for figure in report.ceilings] == ["dram-read"]
+    assert report.ceilings[0].value == h200_run().rate("dram-read")
+
+
+def test_a_failed_probe_is_reported_too(kmeter: Ceiling, tmp_path: Path) -> None:
+    finished = kmeter(
+        "ceiling", "dram-read", "--save-to", str(tmp_path), KMETER_FAKE_MISHAP="kill:dram-read"
+    )
+    assert finished.code == 1
+    (report,) = [r for r in gather([tmp_path]).reports if r.uuid == UUID]
+    assert report.ceilings[0].status is Status.FAILED
+
+
+@pytest.fixture
+def every(tmp_path: Path, libraries: Path) -> Callable[..., Finished]:
+    """Run ``kmeter ceiling -d all`` on a machine with these GPUs."""
+
+    def run(gpus: list[FakeGpu], fleet: dict[str, Any], *arguments: str) -> Finished:
+        (tmp_path / "fleet.json").write_text(json.dumps(fleet))
+        told = environment(tmp_path, libraries, gpus) | {
+            "KMETER_FAKE_EVENTS": str(EVENTS), "KMETER_FAKE_FLEET": str(tmp_path / "fleet.json"),
+        }  # fmt: skip
+        script = REPLAY.replace(FAKE.name, "fleet_worker.py")
+        done = subprocess.run(
+            [sys.executable, "-c", script, "ceiling", "-d", "all", "dram-read", *arguments],
+            env=os.environ | told, capture_output=True, check=False,
+        )  # fmt: skip
+        return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+def test_every_gpu_is_measured_and_reported(every: Ceiling, tmp_path: Path) -> None:
+    gpus = [FakeGpu(number=1), FakeGpu(number=2)]
+    finished = every(gpus, {}, "--save-to", str(tmp_path / "out"))
+    assert finished.code == 0
+    assert finished.out.count("dram-read") == 2
+    assert {r.uuid for r in gather([tmp_path / "out"]).reports} == {gpu.uuid for gpu in gpus}
+
+
+def test_a_gpu_that_cannot_be_measured_is_reported_with_its_reason(
+    every: Ceiling, tmp_path: Path
+) -> None:
+    gpus = [FakeGpu(number=1), FakeGpu(number=2), FakeGpu(number=3, lost_after=0)]
+    refuses = {gpus[0].uuid: {"mishap": "refuse"}}
+    finished = every(gpus, refuses, "--save-to", str(tmp_path / "out"))
+    assert finished.code == 1
+    assert "CuPy cannot use this GPU" in finished.err
+    reports = {r.uuid: r for r in gather([tmp_path / "out"]).reports}
+    assert reports[gpus[0].uuid].refusal == "CuPy cannot use this GPU"
+    assert not reports[gpus[1].uuid].refusal
+    assert "lost" in reports[gpus[2].uuid].refusal
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--json", "--save-to", "x"), ("--check", "h200", "--save-to", "x")]
+)
+def test_every_gpu_needs_a_place_for_reports(every: Ceiling, options: tuple[str, ...]) -> None:
+    finished = every([FakeGpu()], {}, *options)
+    assert finished.code == 2
+    assert "-d all goes with --save-to DIR" in finished.err
 
 
 # ---- accidents ------------------------------------------------------------------------------

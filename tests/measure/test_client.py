@@ -1,6 +1,8 @@
 """The measuring process from outside: it dies, hangs, refuses and babbles, and the run goes on."""
 
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,3 +112,32 @@ def test_what_is_stopped_goes_on_with_no_other_probe(start: Start) -> None:
     assert finished(seen) == {"dram-read": Status.OK}
     assert not any(isinstance(event, Ended) for event in seen)
     assert list(client.events(NAMES)) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are not seen here")
+def test_a_process_whose_parent_is_killed_ends(tmp_path: Path) -> None:
+    child = (
+        "import os, time; from kmeter.measure.process import end_with_parent; "
+        "end_with_parent(); print(os.getpid(), flush=True); time.sleep(60)"
+    )
+    parent = (
+        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); "
+        "time.sleep(60)"
+    )
+    command = [sys.executable, "-c", parent]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        process.kill()
+    end = time.monotonic() + 30
+    while _is_running(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not _is_running(pid)
+
+
+def _is_running(pid: int) -> bool:
+    """Whether it is there and has not ended; in a container nobody may take a zombie away."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
