@@ -97,8 +97,18 @@ def devices_by_identity() -> dict[Identity, Device | None]:
         if not _nvml_count(nvml):
             raise
     known = {identity.nvml_index for identity in seen}
-    hidden = [n for n in range(_nvml_count(nvml)) if n not in known]
-    return {**seen, **{_hidden_identity(nvml, index): None for index in hidden}}
+    others = [_hidden_identity(nvml, n) for n in range(_nvml_count(nvml)) if n not in known]
+    found = {_numbered(identity, others): device for identity, device in seen.items()}
+    uuids = {identity.uuid for identity in found if identity.uuid}
+    return {**found, **{other: None for other in others if other.uuid not in uuids}}
+
+
+def _numbered(identity: Identity, others: Sequence[Identity]) -> Identity:
+    """With NVML's number also where the GPU is lost, and does not say it of itself."""
+    if identity.nvml_index is not None or identity.uuid is None:
+        return identity
+    same = (other.nvml_index for other in others if other.uuid == identity.uuid)
+    return identity._replace(nvml_index=next(same, None))
 
 
 def _identity(card: Card) -> Identity:

@@ -125,6 +125,14 @@ def test_a_lost_gpu_does_not_stop_the_others(kmeter: Kmeter) -> None:
     assert fine["sm_clock_hz"] == 1.515e9
 
 
+def test_a_gpu_that_is_lost_from_the_start_is_there_once(kmeter: Kmeter) -> None:
+    """It does not say its index, by which CUDA's GPUs and NVML's are told apart."""
+    gpus = [h200(1), FakeGpu(number=2, lost_after=0)]
+    found = documents(kmeter, gpus=gpus)
+    named = [(gpu["ordinal"], gpu["nvml_index"], gpu["uuid"]) for gpu in found]
+    assert named == [(0, 0, gpus[0].uuid), (1, 1, gpus[1].uuid)]
+
+
 @pytest.mark.parametrize("calls", [32, 36, 40])
 def test_of_a_lost_gpu_nothing_stands_that_was_read_before(kmeter: Kmeter, calls: int) -> None:
     """Its limits are read when it begins to be watched, and it is lost after that."""
