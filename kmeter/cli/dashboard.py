@@ -12,6 +12,7 @@ from kmeter.model.live import LEAST_INTERVAL_S
 from kmeter.units import parse_seconds
 
 if TYPE_CHECKING:
+    from kmeter.cli._prometheus import Exporter
     from kmeter.model.compiled_kernel import CompiledKernel
     from kmeter.model.roofline import KernelPoint
 
@@ -31,6 +32,7 @@ def open_dashboard(
     interval_s: float | None = None,
     order: str = "index",
     record: Path | None = None,
+    exporter: "Exporter | None" = None,
     replay: Path | None = None,
     demo: bool = False,
     runs: Sequence[Path] = (),
@@ -56,6 +58,8 @@ def open_dashboard(
         interval_s=interval_s,
         order=order,
         record=SessionWriter(record) if record is not None else None,
+        listeners=[exporter.tell] if exporter is not None else (),
+        served_at=exporter.served_at if exporter is not None else "",
         moments=moments,
         speed=speed,
         points=[point for path in runs for point in _points_of(path)],

@@ -4,6 +4,7 @@ A line is written when its moment is over, so that a session that was cut off is
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -83,8 +84,9 @@ class SessionWriter:
         self._out.flush()
 
     def close(self) -> None:
-        """Nothing is added any more."""
-        self._out.close()
+        """Nothing is added any more; what a full disk did not take was said when it was written."""
+        with suppress(OSError):
+            self._out.close()
 
 
 def _part(before: LiveGpu | None, gpu: LiveGpu) -> GpuPart:

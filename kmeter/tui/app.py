@@ -154,7 +154,7 @@ class KmeterApp(App[None]):
         self._poller = Poller(
             self.start_with.targets,
             self._settings.interval_s,
-            lambda moment: self.post_message(Read(moment)),
+            [lambda moment: self.post_message(Read(moment)), *self.start_with.listeners],
             lambda error, is_final: self.post_message(Unread(error, is_final=is_final)),
             self.start_with.record,
         )
@@ -337,7 +337,9 @@ class KmeterApp(App[None]):
             gpu_text(moment, self.chosen_of(moment)) if moment and moment.gpus else "",
             session_text(player, start.title)
             if player
-            else live_text(self._settings.interval_s, start.record, is_held=self._is_held),
+            else live_text(
+                self._settings.interval_s, start.record, start.served_at, is_held=self._is_held
+            ),
             self._trouble or self._lateness(),
             is_ascii=self.is_ascii,
         )

@@ -8,6 +8,7 @@ from kmeter.model.compiled_kernel import CompiledKernel
 from kmeter.model.live import Moment
 from kmeter.model.roofline import KernelPoint
 from kmeter.sources._session import SessionWriter
+from kmeter.sources._watch import Listener
 
 
 @dataclass
@@ -22,6 +23,10 @@ class Start:
     order: str = "index"
     record: SessionWriter | None = None
     """What keeps every reading."""
+    listeners: Sequence[Listener] = ()
+    """Who else is told every reading, in the thread that reads."""
+    served_at: str = ""
+    """Where others are told of them; empty where they are not."""
     moments: Sequence[Moment] = ()
     """Of a session; none to watch this machine."""
     speed: float = 1.0

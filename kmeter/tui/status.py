@@ -25,10 +25,13 @@ def gpu_text(moment: Moment, gpu: LiveGpu) -> str:
     return f"GPU {index_text(gpu)}{many}: {gpu.identity.name or UNKNOWN}"
 
 
-def live_text(interval_s: float, record: SessionWriter | None, *, is_held: bool) -> str:
+def live_text(
+    interval_s: float, record: SessionWriter | None, served_at: str, *, is_held: bool
+) -> str:
     """How this machine is watched."""
+    served = f", served at {served_at}" if served_at else ""
     kept = f", recorded to {record.path}" if record is not None else ""
-    return f"live, every {number(interval_s)} s{kept}{', held' if is_held else ''}"
+    return f"live, every {number(interval_s)} s{served}{kept}{', held' if is_held else ''}"
 
 
 def session_text(player: Player, title: str) -> str:
