@@ -23,6 +23,8 @@ class FleetWatch:
     def __init__(self, progress: "Progress | None") -> None:
         self._progress = progress
         self._all: TaskID | None = None
+        if progress is not None:
+            self._all = progress.add_task("looking for GPUs", total=None)
         self._lines: dict[str, TaskID] = {}
         self._gpus = 0
         self._done = 0
@@ -66,10 +68,8 @@ class FleetWatch:
         self._gpus += gpus
 
     def _draw(self) -> None:
-        if self._progress is None:
+        if self._progress is None or self._all is None:
             return
-        if self._all is None:
-            self._all = self._progress.add_task("", total=None)
         self._progress.update(
             self._all, total=self._gpus, completed=self._done,
             description=f"{self._done} of {self._gpus} GPUs",

@@ -119,7 +119,7 @@ def run(
         chosen, Options(not thorough, None, None, None), patience=Patience(silence_s=timeout)
     )
     cluster = local() if scheduler is None else connected(scheduler)
-    with interruptible(), cluster as workers, fleet_watch() as watch:
+    with interruptible(), fleet_watch() as watch, cluster as workers:
         measuring = FleetRun(workers, plan, watch)
         verdict, is_complete = _measured(measuring, watch)
     if save_to is not None:

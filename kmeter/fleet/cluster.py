@@ -1,7 +1,7 @@
 """dask.distributed as far as kmeter needs it: who is there, work for one of them, and what they say."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -98,8 +98,10 @@ class Cluster:
         except Exception as error:
             self.inbox.put(Answer(ticket, reason=words_of(error)))
 
-    def _hear(self, event: tuple[Any, Any]) -> None:
-        self.inbox.put(Step(**event[1]))
+    def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """A message with its time, to which Dask has added who sent it."""
+        told = event[1]
+        self.inbox.put(Step(*(told[name] for name in Step._fields)))
 
 
 @contextmanager

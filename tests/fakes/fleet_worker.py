@@ -2,7 +2,8 @@
 
 That is a JSON file with a table a UUID: ``share`` of the recording's speed in all tests or ``shares``
 by test, ``once`` where only the first run of it is so slow, ``sm_clock_hz``, and ``mishap``: ``kill``
-or ``freeze`` the Dask worker that started it, ``hang``, ``refuse``, or ``other`` to report another GPU.
+or ``freeze`` the Dask worker that started it, ``hang``, ``refuse``, or ``other`` to report another GPU;
+and ``pace_s``, how long each test takes.
 A mishap happens once, ``kill always`` each time.
 """
 
@@ -46,6 +47,7 @@ def main() -> int:
             if is_first or mishap == "kill always":
                 _mishap(mishap)
         elif isinstance(event, Finished) and event.ceiling.name in names:
+            time.sleep(gpu.get("pace_s", 0.0))
             _tell(Finished(_of(gpu, event.ceiling, is_first=is_first)))
         elif isinstance(event, Ended):
             _tell(event)

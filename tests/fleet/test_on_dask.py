@@ -123,6 +123,12 @@ def test_who_hangs_is_reported_and_the_others_are_measured(
     assert from_files(tmp_path / "reports") == document
 
 
+def test_who_is_slow_and_says_so_does_not_hang(fleet_run: Kmeter) -> None:
+    """Each test takes less than the patience, all of them more."""
+    document = verdict(fleet_run({GPUS[4].uuid: {"pace_s": 1.5}}, "--timeout", "3"))
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+
+
 def test_a_gpu_that_is_reported_twice_counts_once(fleet_run: Kmeter, tmp_path: Path) -> None:
     other = {"mishap": "other", "reports": GPUS[0].uuid}
     document = verdict(fleet_run({GPUS[5].uuid: other}))
