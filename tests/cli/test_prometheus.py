@@ -32,6 +32,8 @@ from kmeter.model.live import LiveGpu, Moment
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
 DEADLINE_S = 20.0
+HEARS_CTRL_C = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {MODULE}"
+"""Also where the tests themselves run in the background of a shell."""
 AWKWARD = 'A "GPU"\nof \\ 2'
 BUSY = {
     "nvmlDeviceGetClockInfo:1": "1515", "nvmlDeviceGetPowerUsage": "692042",
@@ -97,7 +99,7 @@ def is_free(port: int) -> bool:
 def headless(
     port: int, told: Mapping[str, str], *arguments: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-c", MODULE, "top", "--headless", "--prometheus", str(port)]
+    command = [sys.executable, "-c", HEARS_CTRL_C, "top", "--headless", "--prometheus", str(port)]
     with subprocess.Popen(
         [*command, "-i", "100ms", *arguments],
         env=os.environ | told,
