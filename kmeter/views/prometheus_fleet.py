@@ -11,7 +11,7 @@ from kmeter.model.ceiling import Measure, Status
 from kmeter.model.fleet import Figure, Finding, Group, Report, Test, Verdict
 from kmeter.model.fleet_verdict import test_of
 from kmeter.views.markup import clean
-from kmeter.views.prometheus import Metric, Sample, families
+from kmeter.views.prometheus import Metric, Sample, dcgm_bus_id, families
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family
@@ -81,7 +81,7 @@ def _labels(**labels: str | None) -> Labels:
 def _gpu_labels(report: Report) -> Labels:
     return _labels(
         UUID=report.uuid,
-        pci_bus_id=report.pci_bus_id,
+        pci_bus_id=report.pci_bus_id and dcgm_bus_id(report.pci_bus_id),
         modelName=report.gpu_name,
         Hostname=report.host,
     )

@@ -12,12 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from kmeter.model.ceiling import Status
 from kmeter.model.fleet import Report
 from kmeter.model.fleet_verdict import judge
+from kmeter.views.prometheus import dcgm_bus_id
 from kmeter.views.prometheus_fleet import fleet_metrics
 
 Series = dict[tuple[tuple[str, str], ...], float]
 HOSTILE = '<script>"quoted" back\\slash\nnext {line}, a="b" # HELP é'
 GPU = {
-    "UUID": "GPU-0008", "pci_bus_id": "0000:00:00.0", "modelName": "NVIDIA H200",
+    "UUID": "GPU-0008", "pci_bus_id": "00000000:00:00.0", "modelName": "NVIDIA H200",
     "Hostname": "node01",
 }  # fmt: skip
 
@@ -158,7 +159,12 @@ def test_hostile_words_come_back_as_they_were() -> None:
     ]  # fmt: skip
     fleet.append(replace(fleet[0], uuid="dead", ceilings=(), refusal=HOSTILE))
     found = read(fleet)
-    gpu = {"UUID": HOSTILE + "8", "Hostname": HOSTILE, "modelName": HOSTILE, "pci_bus_id": HOSTILE}
+    gpu = {
+        "UUID": HOSTILE + "8",
+        "Hostname": HOSTILE,
+        "modelName": HOSTILE,
+        "pci_bus_id": dcgm_bus_id(HOSTILE),
+    }
     assert one(found, "kmeter_gpu_flagged", **gpu) == 1
     assert one(found, "kmeter_ceiling_seconds", **gpu, test=f"{HOSTILE}l2-latency") == 500e-9
     assert one(found, "kmeter_gpu_finding_info", UUID="dead", cause=HOSTILE) == 1
