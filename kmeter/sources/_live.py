@@ -10,7 +10,7 @@ from kmeter.model.device import Device
 from kmeter.model.live import LiveGpu, Moment, Process
 from kmeter.sources._gpm import Gpm
 from kmeter.sources._nvml import GPU_LOST, Nvml, decoded
-from kmeter.sources._readings import read_field
+from kmeter.sources._readings import read_named
 from kmeter.sources.cuda import devices_by_identity, identity_named
 from kmeter.units import printable
 
@@ -18,10 +18,10 @@ FIXED = ("sm_clock_max_hz", "memory_clock_max_hz", "power_limit_w", "memory_tota
 """Read once: some take NVML two milliseconds."""
 CHANGING = (
     "sm_clock_hz", "memory_clock_hz", "power_w", "temperature_c", "throttle_reasons_mask",
-    "utilisation", "memory_used_bytes",
+    "utilisation", "memory_utilisation", "memory_used_bytes",
 )  # fmt: skip
-SLOW = ("pcie_generation", "pcie_width", "memory_reserved_bytes")
-"""What hardly changes is read with every tenth reading."""
+SLOW = ("pcie_generation", "pcie_width", "memory_reserved_bytes", "energy_j")
+"""What hardly changes, or takes NVML milliseconds, is read with every tenth reading."""
 _SLOWER = 10
 
 
@@ -85,7 +85,7 @@ class _Watched:
         return LiveGpu(self._identity, unknown, device=self._device)
 
     def _asked(self, names: Sequence[str]) -> dict[str, Fact]:
-        return {name: read_field(self._nvml, self._handle, name) for name in names}
+        return read_named(self._nvml, self._handle, names)
 
     def _processes(self) -> tuple[Process, ...]:
         running = self._nvml.read("nvmlDeviceGetComputeRunningProcesses", self._handle)

@@ -1,6 +1,6 @@
 """What kmeter asks NVML about a GPU: a row a field, converted to base units where it is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kmeter.model.card import Fact
@@ -65,9 +65,13 @@ LIVE_FIELDS = (
         "memory_reserved_bytes", "nvmlDeviceGetMemoryInfo", ("nvmlMemory_v2",),
         lambda info: info.reserved,
     ),
+    Field(
+        "memory_utilisation", "nvmlDeviceGetUtilizationRates", (), lambda rates: rates.memory / 100
+    ),
+    Field("energy_j", "nvmlDeviceGetTotalEnergyConsumption", (), _times(MILLI)),
 )  # fmt: skip
-"""What nobody asks but those who watch. The driver keeps that much for itself, and counts it as used in
-the answer of the first version, which ``memory_used_bytes`` is."""
+"""What nobody asks but those who watch. The driver keeps the reserved memory for itself, and counts it as
+used in the answer of the first version, which ``memory_used_bytes`` is."""
 
 
 def read_fields(nvml: Nvml, handle: Any) -> dict[str, Fact]:
@@ -79,8 +83,16 @@ def read_fields(nvml: Nvml, handle: Any) -> dict[str, Fact]:
 
 def read_field(nvml: Nvml, handle: Any, name: str) -> Fact:
     """One field by its name, where the others are not wanted."""
-    field = next(field for field in (*FIELDS, *LIVE_FIELDS) if field.name == name)
-    return _read(nvml, handle, field, {})
+    return read_named(nvml, handle, (name,))[name]
+
+
+def read_named(nvml: Nvml, handle: Any, names: Iterable[str]) -> dict[str, Fact]:
+    """Fields by their names; those that one call answers cost one call."""
+    asked: dict[tuple[Any, ...], Reading] = {}
+    return {name: _read(nvml, handle, _BY_NAME[name], asked) for name in names}
+
+
+_BY_NAME = {field.name: field for field in (*FIELDS, *LIVE_FIELDS)}
 
 
 def _read(nvml: Nvml, handle: Any, field: Field, asked: dict[tuple[Any, ...], Reading]) -> Fact:
