@@ -1,5 +1,6 @@
 """Every kernel in a file, whatever holds it: an image, fat binaries, PTX, a library, an archive, a text."""
 
+import re
 import stat
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from kmeter.kernels.fatbin import MAGIC as FATBIN_MAGIC
 from kmeter.kernels.host_file import ARCHIVE, THIN_ARCHIVE, members_of, parts_of_elf
 from kmeter.kernels.ptx import is_ptx, kernels_of_ptx
 from kmeter.model.compiled_kernel import CompiledKernel
+from kmeter.units import quoted
 
 _MOST_BYTES = 2**33
 _MOST_TEXT_BYTES = 2**27
@@ -25,6 +27,8 @@ _MOST_NUMBER = 999
 _MOST_NESTED = 2
 """Archives within one another."""
 _ALIGNMENT = 8
+_ERROR = re.compile(r"^[^\n]{0,400}\b(?:error|fatal)\b[^\n]*", re.IGNORECASE | re.MULTILINE)
+_LONGEST_COMPLAINT = 120
 _SLACK = 2**16
 """Bytes that a file may grow by while it is read."""
 
@@ -100,10 +104,16 @@ def contents_of_text(raw: bytes, architecture: str | None = None) -> Contents:
     kernels = read(text, architecture)
     if not kernels:
         raise UsageError(
-            "no kernel in it",
+            f"no kernel in it{_complaint(text)}",
             "Known are cubins, fat binaries, host files, PTX and ptxas -v's words",
         )
     return Contents(kernels, [])
+
+
+def _complaint(text: str) -> str:
+    """The first error among a compiler's words, which is why there is no kernel."""
+    found = _ERROR.search(text)
+    return f", but {quoted(found[0].strip(), _LONGEST_COMPLAINT)}" if found else ""
 
 
 class _Collected:

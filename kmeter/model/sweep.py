@@ -31,9 +31,11 @@ def sweep(
 
 
 def sweep_block_sizes(sm: Architecture, launch: Launch) -> dict[int, Occupancy]:
-    """Occupancy of every whole number of warps a block may have, the rest as in ``launch``."""
-    rows = sweep(sm, launch, WARP_MULTIPLES, (launch.registers_per_thread,))
-    return {block_size: row[0] for block_size, row in zip(WARP_MULTIPLES, rows, strict=True)}
+    """Occupancy of every whole number of warps that the launch bounds allow, and of their most threads."""
+    most = launch.max_threads_per_block
+    block_sizes = list(dict.fromkeys(min(most, block_size) for block_size in WARP_MULTIPLES))
+    rows = sweep(sm, launch, block_sizes, (launch.registers_per_thread,))
+    return {block_size: row[0] for block_size, row in zip(block_sizes, rows, strict=True)}
 
 
 def _row(sm: Architecture, launch: Launch, registers: Sequence[int]) -> Row:

@@ -65,7 +65,18 @@ class KernelsView:
         legend = [text for mark, text in _LEGEND.items() if mark in used]
         if legend:
             yield Text("block: " + ", ".join(legend), style="dim")
+        if any(_assumes_no_dynamic_memory(item) for item in self.items):
+            yield Text(
+                "dynamic shared memory: 0 B, which no file tells; --dynamic-smem SIZE", style="dim"
+            )
         yield from (indented(line) for line in [*_reasons(self.items), *self.remarks])
+
+
+def _assumes_no_dynamic_memory(item: KernelOccupancy) -> bool:
+    """Whether its occupancy is that of a launch without, and nobody said so."""
+    if item.report is None or item.kernel.dynamic_shared_bytes is not None:
+        return False
+    return item.report.launch.dynamic_shared_bytes == 0
 
 
 def _told(rows: Sequence[tuple[Cell, ...]]) -> WideOrStacked:

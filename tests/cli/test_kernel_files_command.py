@@ -56,6 +56,30 @@ def test_more_threads_than_the_bounds_allow_do_not_launch(run: Run) -> None:
     assert kernel["blocks_per_sm"] == 0
 
 
+def test_the_sweep_of_a_kernel_ends_at_its_launch_bounds(run: Run) -> None:
+    finished = run("occupancy", BOUNDS, "--kernel", "^max_256\\(")
+    sweep = finished.out[finished.out.index("  block ") :]
+    assert "256" in sweep
+    assert "512" not in sweep
+
+
+ASSUMED = "dynamic shared memory: 0 B, which no file tells"
+
+
+def test_dynamic_memory_that_nobody_told_is_said_to_be_assumed(run: Run) -> None:
+    assert ASSUMED in run("occupancy", SHARED).out
+    assert ASSUMED not in run("occupancy", SHARED, "--dynamic-smem", "4KiB").out
+    assert ASSUMED not in run("occupancy", str(DATA / "triton_cache")).out
+
+
+def test_a_compiler_that_failed_is_quoted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = b'nvcc warning : old\nk.cu(3): error: expected a ";"\n1 error detected\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(words)))
+    finished = run("occupancy", "-")
+    assert finished.code == ExitCode.USAGE
+    assert """no kernel in it, but 'k.cu(3): error: expected a ";"'.""" in finished.err
+
+
 def test_one_kernel_is_told_in_full(run: Run) -> None:
     finished = run("occupancy", SHARED, "--kernel", "static_48k")
     assert finished.code == ExitCode.OK
