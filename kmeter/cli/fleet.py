@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from kmeter.cli.options import Ascii, AsJson
-from kmeter.errors import CannotTellError, ExitCode, GateFailedError, UsageError
+from kmeter.errors import CannotTellError, ExitCode, GateFailedError, KmeterError, UsageError
 
 if TYPE_CHECKING:
     from kmeter.cli._fleet_progress import FleetWatch
@@ -108,7 +108,8 @@ def run(
     from kmeter.cli._fleet_progress import fleet_watch
     from kmeter.cli._interrupt import interruptible
     from kmeter.fleet.cluster import connected, local
-    from kmeter.fleet.run import FleetRun, Patience, Plan
+    from kmeter.fleet.plan import Patience, Plan
+    from kmeter.fleet.run import FleetRun
     from kmeter.measure.catalogue import chosen_names
     from kmeter.measure.plan import Options
 
@@ -121,27 +122,29 @@ def run(
     cluster = local() if scheduler is None else connected(scheduler)
     with interruptible(), fleet_watch() as watch, cluster as workers:
         measuring = FleetRun(workers, plan, watch)
-        verdict, is_complete = _measured(measuring, watch)
+        verdict, ending = _measured(measuring, watch)
     if save_to is not None:
         _keep(measuring.runs.values(), save_to)
     _show(verdict, (), Outputs(html, prometheus, as_json, ascii_mode))
-    if not is_complete:
-        return ExitCode.INTERRUPTED
+    if ending is not None:
+        raise ending
     _gate(verdict, is_certain=verdict.is_certain and not measuring.unheard, strict=strict)
     return ExitCode.OK
 
 
-def _measured(measuring: "FleetRun", watch: "FleetWatch") -> "tuple[Verdict, bool]":
-    """The verdict, and whether it came to its end; Ctrl-C ends it with what was finished."""
+def _measured(
+    measuring: "FleetRun", watch: "FleetWatch"
+) -> "tuple[Verdict, KeyboardInterrupt | KmeterError | None]":
+    """The verdict, and what ended it too early; by then something must have been measured."""
     from kmeter.fleet.second_look import measured_and_judged, verdict_of
 
     try:
-        return measured_and_judged(measuring, watch.again), True
-    except KeyboardInterrupt:
+        return measured_and_judged(measuring, watch.again), None
+    except (KeyboardInterrupt, KmeterError) as ending:
         measuring.stop()
         if not measuring.runs:
             raise
-        return verdict_of(measuring.runs.values()), False
+        return verdict_of(measuring.runs.values()), ending
 
 
 def _keep(runs: "Iterable[CeilingRun]", folder: Path) -> None:

@@ -51,7 +51,12 @@ def suspects(verdict: Verdict, runs: Mapping[str, CeilingRun]) -> dict[str, list
 
 
 def corrected(run: CeilingRun, again: CeilingRun) -> CeilingRun:
-    """The run with what was measured again in the place of what it had; a GPU that then failed has failed."""
+    """The run with what was measured again in the place of what it had; a GPU that then failed has failed.
+
+    A GPU that was given up and reported after all has the run that it reported.
+    """
+    if run.refusal and not run.ceilings:
+        return again
     newer = {ceiling.name: ceiling for ceiling in again.ceilings}
     ceilings = tuple(newer.get(ceiling.name, ceiling) for ceiling in run.ceilings)
     return replace(run, ceilings=ceilings, refusal=run.refusal or again.refusal)

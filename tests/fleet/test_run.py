@@ -11,7 +11,8 @@ from recorded import h200_run
 
 from kmeter.errors import NoGpuError
 from kmeter.fleet.cluster import Answer, Step
-from kmeter.fleet.run import FleetRun, Patience, Plan
+from kmeter.fleet.plan import Patience, Plan
+from kmeter.fleet.run import FleetRun
 from kmeter.fleet.second_look import measured_and_judged
 from kmeter.fleet.task import Sight
 from kmeter.measure.plan import Options
