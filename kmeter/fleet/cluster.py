@@ -1,5 +1,6 @@
 """dask.distributed as far as kmeter needs it: who is there, work for one of them, and what they say."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -35,6 +36,8 @@ class Answer(NamedTuple):
     ticket: int
     result: Any = None
     reason: str = ""
+    is_lost: bool = False
+    """Whether nobody knows what became of it: the scheduler went away, perhaps to come back."""
 
 
 class Cluster:
@@ -45,15 +48,19 @@ class Cluster:
         self._topic = f"kmeter-{uuid4().hex}"
         self._futures: dict[int, Future[Any]] = {}
         self._count = 0
+        self._workers: list[str] = []
         self.inbox: SimpleQueue[Step | Answer] = SimpleQueue()
         client.subscribe_topic(self._topic, self._hear)
 
     def workers(self) -> list[str]:
-        """The addresses of those that the scheduler hears of now."""
-        try:
-            return sorted(self._client.scheduler_info(n_workers=-1)["workers"])
-        except Exception as error:
-            raise KmeterError(f"the scheduler answers no more: {words_of(error)}") from None
+        """The addresses of those that the scheduler hears of now; raises KmeterError where it is gone."""
+        with suppress(
+            Exception
+        ):  # a client that lost its scheduler tries for a while to find it again
+            self._workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        if self._client.status == "closed":
+            raise KmeterError("the scheduler answers no more")
+        return self._workers
 
     def look(self, worker: str) -> int:
         """Ask a worker for what it sees: the ticket that its ``Answer`` will have."""
@@ -96,7 +103,8 @@ class Cluster:
         try:
             self.inbox.put(Answer(ticket, future.result(timeout=FETCH_S)))
         except Exception as error:
-            self.inbox.put(Answer(ticket, reason=words_of(error)))
+            is_lost = future.status not in {"finished", "error"}
+            self.inbox.put(Answer(ticket, reason=words_of(error), is_lost=is_lost))
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """A message with its time, to which Dask has added who sent it."""
@@ -119,8 +127,8 @@ def connected(address: str) -> Iterator[Cluster]:
     except (OSError, ValueError, TypeError) as error:
         words = str(error).strip().splitlines() or [type(error).__name__]
         raise UsageError(f"no Dask scheduler at {address}: {words[0]}") from None
-    with client:
-        yield _quiet(client)
+    with client, _quiet():
+        yield Cluster(client)
 
 
 @contextmanager
@@ -138,22 +146,22 @@ def local() -> Iterator[Cluster]:
     except NoGpuError as error:
         raise NoGpuError(error.message, "--scheduler ADDRESS measures where GPUs are") from None
     with (
+        _quiet(),
         LocalCluster(
             n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
-            silence_logs=_CRITICAL,
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):  # fmt: skip
-        yield _quiet(client)
+        yield Cluster(client)
 
 
-def _quiet(client: "Client") -> Cluster:
-    """Dask's own words about workers that went are left out: kmeter says what becomes of them."""
-    import logging
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    return Cluster(client)
-
-
-_CRITICAL = 50
-"""Of logging's levels: what goes wrong with a worker is told by kmeter."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask's own words about who went are left out meanwhile: kmeter says what becomes of them."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -14,6 +14,7 @@ from kmeter.measure.plan import Options
 from kmeter.model.card import Identity
 from kmeter.model.ceiling import CeilingRun
 from kmeter.sources._health import host_name
+from kmeter.units import printable
 
 
 def gpus_here() -> tuple[Identity, ...]:
@@ -60,7 +61,7 @@ def measured(
 
 def refused(gpu: Identity, options: Options, reason: str, host: str | None = None) -> CeilingRun:
     """A run without ceilings of a GPU of this host, or of another one, and why there are none."""
-    run = replace(_unmeasured(gpu, options), refusal=reason)
+    run = replace(_unmeasured(gpu, options), refusal=printable(" ".join(reason.split())))
     return replace(run, host=host) if host else run
 
 

@@ -205,6 +205,10 @@ class FleetRun:
             if job.stopped_s is not None and not run.is_complete:
                 run = replace(run, refusal=self._silence())
             self._finish(job, run)
+        elif answer.is_lost:
+            job.attempts -= 1
+            self._alive = set()  # until the next look around
+            self._wait_again(job, "the scheduler lost it")
         elif job.worker not in self._cluster.workers():
             self._died(job, answer.ticket)
         else:
@@ -216,7 +220,10 @@ class FleetRun:
         if job.attempts >= ATTEMPTS:
             self._refuse(job, "its worker died twice while it was measured")
             return
-        job.worker, job.heard_s, job.trouble = "", self._now(), "its worker died"
+        self._wait_again(job, "its worker died")
+
+    def _wait_again(self, job: Job, why: str) -> None:
+        job.worker, job.heard_s, job.trouble = "", self._now(), why
         self._waiting.append(job)
 
     def _silent(self, ticket: int, job: Job) -> None:

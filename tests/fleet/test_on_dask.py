@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,6 +131,33 @@ def test_who_is_slow_and_says_so_does_not_hang(fleet_run: Kmeter) -> None:
     assert flagged(document) == {GPUS[2].uuid: CLOCK}
 
 
+def test_ctrl_c_shows_and_keeps_what_was_measured(tmp_path: Path, libraries: Path) -> None:
+    told = environment(
+        tmp_path / "machine", libraries, {GPUS[4].uuid: {"mishap": "hang"}, GPUS[2].uuid: SLOW}
+    )
+    command = ("fleet", "run", "--local", "--json", "--save-to", str(tmp_path / "reports"))
+    with subprocess.Popen(
+        [sys.executable, "-c", REPLAY, *command, *TESTS],
+        env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        _wait_for(tmp_path / "machine" / f"seen-{GPUS[4].uuid}")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    document = json.loads(out)
+    assert document["gpus"] == 4
+    assert flagged(document) == {GPUS[2].uuid: CLOCK}
+    assert from_files(tmp_path / "reports") == document
+
+
+def _wait_for(mark: Path) -> None:
+    end = time.monotonic() + 60
+    while not mark.exists():
+        assert time.monotonic() < end, f"no {mark.name}"
+        time.sleep(0.05)
+
+
 def test_a_gpu_that_is_reported_twice_counts_once(fleet_run: Kmeter, tmp_path: Path) -> None:
     other = {"mishap": "other", "reports": GPUS[0].uuid}
     document = verdict(fleet_run({GPUS[5].uuid: other}))
@@ -193,6 +222,46 @@ def test_the_gpus_of_a_schedulers_hosts(tmp_path: Path, libraries: Path) -> None
     assert finished.code == 1, finished.err
     assert document["gpus"] == 6
     assert flagged(document) == {GPUS[2].uuid: CLOCK}
+
+
+def test_a_scheduler_that_goes_away_costs_what_was_not_measured(
+    tmp_path: Path, libraries: Path
+) -> None:
+    local = ("--host", "127.0.0.1", "--no-dashboard")
+    folder = tmp_path / "machine"
+    told = environment(folder, libraries, {GPUS[4].uuid: {"mishap": "hang"}, GPUS[2].uuid: SLOW})
+    with dask(os.environ, "scheduler", *local, "--port", "0") as scheduler:
+        address = address_of(scheduler)
+        with dask(told, "worker", address, *local, "--nthreads", "1"):
+            _wait_for_workers(address, 1)
+            command = ("fleet", "run", "--scheduler", address, "--json", *TESTS)
+            with subprocess.Popen(
+                [sys.executable, "-c", REPLAY, *command],
+                env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            ) as process:  # fmt: skip
+                _wait_for(folder / f"seen-{GPUS[4].uuid}")
+                scheduler.kill()
+                out, err = process.communicate(timeout=90)
+    assert process.returncode == 2
+    assert b"the scheduler answers no more" in err
+    assert b"Traceback" not in err
+    assert json.loads(out)["gpus"] == 4
+
+
+def test_no_scheduler_is_one_line(tmp_path: Path, libraries: Path) -> None:
+    told = environment(tmp_path / "desk", libraries, {})
+    finished = run_kmeter(told, "fleet", "run", "--scheduler", "tcp://127.0.0.1:9")
+    assert finished.code == 2
+    assert finished.err.startswith("kmeter: no Dask scheduler at tcp://127.0.0.1:9")
+    assert finished.err.count("\n") == 1
+
+
+def test_a_local_cluster_needs_a_gpu(tmp_path: Path, libraries: Path) -> None:
+    told = environment(tmp_path / "desk", libraries, {})
+    told |= fakes.environment(tmp_path / "desk", libraries, [])
+    finished = run_kmeter(told, "fleet", "run", "--local")
+    assert finished.code == 3
+    assert "--scheduler ADDRESS measures where GPUs are" in finished.err
 
 
 def _wait_for_workers(address: str, count: int) -> None:
