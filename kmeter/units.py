@@ -254,6 +254,11 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
+def on_a_line(text: str) -> str:
+    """Text of several lines on one, moving no cursor."""
+    return printable(" ".join(text.split()))
+
+
 def ascii_only(text: str) -> str:
     """The same text in ASCII, for terminals and locales that know no more."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

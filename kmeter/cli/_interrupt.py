@@ -23,5 +23,20 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def postponed() -> Iterator[None]:
+    """A block that nothing interrupts: what asked it to end meanwhile is heard behind it."""
+    asked: list[int] = []
+    numbers = (signal.SIGINT, *_ASKED)
+    before = {n: signal.signal(n, lambda number, frame: asked.append(number)) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt
+
+
 def _interrupt(number: int, frame: Any) -> NoReturn:
     raise KeyboardInterrupt

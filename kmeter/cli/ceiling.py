@@ -1,5 +1,6 @@
 """``kmeter ceiling``: what the card really delivers, measured."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,12 +82,16 @@ def ceiling(
     chosen = chosen_names(names or [], quick=quick)
     reference, allowed = None if check is None else _reference(check), _tolerance(tolerance)
     options = _options(quick, repeat, mb, matmul_n)
+    if save_to is not None:
+        from kmeter.fleet.reports import ready_folder
+
+        ready_folder(save_to)
     if device == EVERY:
         if as_json or lock_clocks or check or save_to is None:
             raise UsageError(
                 "-d all goes with --save-to DIR, and not with --json, --check or --lock-clocks"
             )
-        return _every(chosen, options, save_to, ascii_mode=ascii_mode)
+        return _every(chosen, options, save_to, save=save, ascii_mode=ascii_mode)
     run = _measure(device, chosen, options, lock_clocks)
     _show(run, as_json=as_json, ascii_mode=ascii_mode)
     if save:
@@ -193,29 +198,45 @@ def _report(run: "CeilingRun", folder: Path) -> None:
     from kmeter.cli.output import warn
     from kmeter.fleet.reports import save_report
 
-    warn(f"reported to {save_report(run, folder)}")
+    path = save_report(run, folder)
+    warn(f"reported to {path}" if path else "interrupted: the earlier report is kept")
 
 
-def _every(chosen: list[str], options: "Options", folder: Path, *, ascii_mode: bool) -> int:
-    """Measure each GPU of this machine while the others rest; exit 1 where one could not be measured."""
+def _every(
+    chosen: list[str], options: "Options", folder: Path, *, save: bool, ascii_mode: bool
+) -> int:
+    """Measure each GPU of this machine while the others rest; raises GateFailedError where one fails."""
     from kmeter.cli._interrupt import interruptible
     from kmeter.cli._progress import CeilingWatch, bar
     from kmeter.fleet.gpu import client_of, gpus_here, measured
 
-    unable = []
+    failed: list[str] = []
     for gpu in gpus_here():
         with bar() as drawn, interruptible():
             run = measured(gpu, client_of(gpu, options), chosen, CeilingWatch(drawn).see)
-        if run.refusal:
-            unable.append(f"{gpu.uuid or gpu.pci_bus_id}: {run.refusal}")
-        else:
+        if run.ceilings:
             _show(run, as_json=False, ascii_mode=ascii_mode)
+        if save and run.ceilings:
+            _save(run)
         _report(run, folder)
         if not run.is_complete and not run.refusal:
             return ExitCode.INTERRUPTED
-    if unable:
-        raise GateFailedError("; ".join(unable))
+        failed += _failures(run)
+    if failed:
+        raise GateFailedError("; ".join(failed))
     return ExitCode.OK
+
+
+def _failures(run: "CeilingRun") -> "Iterator[str]":
+    """What is wrong with a GPU, each after its name."""
+    from kmeter.model.ceiling import Status
+
+    name = run.uuid or run.pci_bus_id or f"GPU {run.ordinal}"
+    if run.refusal:
+        yield f"{name}: {run.refusal}"
+    failed = [ceiling.name for ceiling in run.ceilings if ceiling.status is Status.FAILED]
+    if failed:
+        yield f"{name} failed {', '.join(failed)}"
 
 
 # ---- the gate -------------------------------------------------------------------------------

@@ -1,13 +1,15 @@
 """``kmeter fleet``: which of many GPUs is slower than its like."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kmeter.cli.options import Ascii, AsJson
 from kmeter.errors import CannotTellError, ExitCode, GateFailedError, KmeterError, UsageError
+from kmeter.units import parse_seconds, quoted
 
 if TYPE_CHECKING:
     from kmeter.cli._fleet_progress import FleetWatch
@@ -32,13 +34,30 @@ Strict = Annotated[
 ]
 
 
-class Outputs(NamedTuple):
-    """Where a verdict goes."""
+class Outputs:
+    """Files that a verdict goes to; raises UsageError where one cannot be."""
 
-    html: str | None
-    prometheus: str | None
-    as_json: bool
-    ascii_mode: bool
+    def __init__(self, html: str | None, prometheus: str | None) -> None:
+        if html is not None and html == prometheus:
+            raise UsageError("--html and --prometheus cannot be one file")
+        for path in filter(None, (html, prometheus)):
+            folder = Path(path).resolve().parent
+            if not folder.is_dir():
+                raise UsageError(f"cannot write {quoted(path, 200)}: there is no {folder}")
+        self._html, self._prometheus = html, prometheus
+
+    def write(self, verdict: "Verdict", unreadable: "Sequence[Unreadable]") -> None:
+        """Write those that are wanted."""
+        from kmeter.files import write_whole
+
+        if self._html is not None:
+            from kmeter.views.fleet_html import fleet_html
+
+            write_whole(self._html, fleet_html(verdict, unreadable))
+        if self._prometheus is not None:
+            from kmeter.views.prometheus_fleet import fleet_metrics
+
+            write_whole(self._prometheus, fleet_metrics(verdict))
 
 
 @fleet.command()
@@ -61,12 +80,13 @@ def report(
     from kmeter.fleet.reports import gather
     from kmeter.model.fleet_verdict import judge
 
+    outputs = Outputs(html, prometheus)
     gathered = gather(paths)
     if not gathered.reports:
         raise UsageError(_nothing(gathered), "kmeter ceiling --quick --save-to DIR writes reports")
     verdict = judge(gathered.reports)
-    outputs = Outputs(html, prometheus, as_json, ascii_mode)
-    _show(verdict, gathered.unreadable, outputs)
+    _show(verdict, gathered.unreadable, as_json=as_json, ascii_mode=ascii_mode)
+    outputs.write(verdict, gathered.unreadable)
     _gate(verdict, is_certain=verdict.is_certain and not gathered.unreadable, strict=strict)
     return ExitCode.OK
 
@@ -88,9 +108,8 @@ def run(
         bool, typer.Option("--thorough", help="As long as kmeter ceiling does, not --quick.")
     ] = False,
     timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="SECONDS", min=1, help="Who is silent for longer hangs."),
-    ] = 180.0,
+        str, typer.Option("--timeout", metavar="TIME", help="Who is silent for longer hangs.")
+    ] = "180s",
     save_to: Annotated[
         Path | None, typer.Option("--save-to", metavar="DIR", help="Keep the reports, too.")
     ] = None,
@@ -106,7 +125,7 @@ def run(
     hangs keeps nobody else. Exit 1 where a GPU is flagged.
     """
     from kmeter.cli._fleet_progress import fleet_watch
-    from kmeter.cli._interrupt import interruptible
+    from kmeter.cli._interrupt import interruptible, postponed
     from kmeter.fleet.cluster import connected, local
     from kmeter.fleet.plan import Patience, Plan
     from kmeter.fleet.run import FleetRun
@@ -115,21 +134,46 @@ def run(
 
     if is_local == (scheduler is not None):
         raise UsageError("either --scheduler ADDRESS or --local", "kmeter fleet run --local")
+    outputs = Outputs(html, prometheus)
     chosen = chosen_names(names or [], quick=not thorough)
-    plan = Plan(
-        chosen, Options(not thorough, None, None, None), patience=Patience(silence_s=timeout)
-    )
-    cluster = local() if scheduler is None else connected(scheduler)
-    with interruptible(), fleet_watch() as watch, cluster as workers:
-        measuring = FleetRun(workers, plan, watch)
-        verdict, ending = _measured(measuring, watch)
-    if save_to is not None:
-        _keep(measuring.runs.values(), save_to)
-    _show(verdict, (), Outputs(html, prometheus, as_json, ascii_mode))
+    patience = Patience(silence_s=_silence_s(timeout))
+    plan = Plan(chosen, Options(not thorough, None, None, None), patience=patience)
+    keep = _keeper(save_to)
+    with interruptible(), ExitStack() as later:
+        with fleet_watch() as watch:
+            if scheduler is None:
+                with postponed():  # Dask does not clean up what it has begun
+                    workers = later.enter_context(local())
+            else:
+                workers = later.enter_context(connected(scheduler))
+            measuring = FleetRun(workers, plan, watch, keep)
+            verdict, ending = _measured(measuring, watch)
+        for measured in measuring.runs.values():
+            keep(measured)
+        _show(verdict, (), as_json=as_json, ascii_mode=ascii_mode)
+    outputs.write(verdict, ())
     if ending is not None:
         raise ending
     _gate(verdict, is_certain=verdict.is_certain and not measuring.unheard, strict=strict)
     return ExitCode.OK
+
+
+def _silence_s(text: str) -> float:
+    seconds = parse_seconds(text)
+    if seconds < 1:
+        raise UsageError(f"--timeout is a second or more, not {quoted(text)}")
+    return seconds
+
+
+def _keeper(folder: Path | None) -> "Callable[[CeilingRun], object]":
+    """What writes a run into the folder, which must be one; raises UsageError."""
+    if folder is None:
+        return lambda run: None
+    from functools import partial
+
+    from kmeter.fleet.reports import ready_folder, save_report
+
+    return partial(save_report, folder=ready_folder(folder))
 
 
 def _measured(
@@ -147,13 +191,6 @@ def _measured(
         return verdict_of(measuring.runs.values()), ending
 
 
-def _keep(runs: "Iterable[CeilingRun]", folder: Path) -> None:
-    from kmeter.fleet.reports import save_report
-
-    for measured in runs:
-        save_report(measured, folder)
-
-
 def _nothing(gathered: "Gathered") -> str:
     if not gathered.unreadable:
         return "there is no report"
@@ -162,26 +199,19 @@ def _nothing(gathered: "Gathered") -> str:
     return f"there is no report: {first.path}: {first.reason}{more}"
 
 
-def _show(verdict: "Verdict", unreadable: "Sequence[Unreadable]", outputs: Outputs) -> None:
+def _show(
+    verdict: "Verdict", unreadable: "Sequence[Unreadable]", *, as_json: bool, ascii_mode: bool
+) -> None:
     from kmeter.cli.output import show, show_json
-    from kmeter.files import write_whole
 
-    if outputs.html is not None:
-        from kmeter.views.fleet_html import fleet_html
-
-        write_whole(outputs.html, fleet_html(verdict, unreadable))
-    if outputs.prometheus is not None:
-        from kmeter.views.prometheus_fleet import fleet_metrics
-
-        write_whole(outputs.prometheus, fleet_metrics(verdict))
-    if outputs.as_json:
+    if as_json:
         from kmeter.views.fleet_json import fleet_document
 
         show_json(fleet_document(verdict, unreadable))
     else:
         from kmeter.views.fleet import FleetView
 
-        show(FleetView(verdict, unreadable), ascii_mode=outputs.ascii_mode)
+        show(FleetView(verdict, unreadable), ascii_mode=ascii_mode)
 
 
 def _gate(verdict: "Verdict", *, is_certain: bool, strict: bool) -> None:

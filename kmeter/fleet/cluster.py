@@ -1,9 +1,14 @@
 """dask.distributed as far as kmeter needs it: who is there, work for one of them, and what they say."""
 
+import json
 import logging
+import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -11,6 +16,7 @@ from uuid import uuid4
 from kmeter.errors import KmeterError, NoGpuError, UsageError, words_of
 from kmeter.fleet import task
 from kmeter.fleet.gpu import gpus_here
+from kmeter.units import quoted
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 FETCH_S = 30.0
 """How long the result of finished work may take to arrive."""
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?[^\s/]+:[0-9]{1,5}")
 MISSING = UsageError("dask.distributed is not installed", "pip install 'kmeter[fleet]'")
 
 
@@ -63,8 +70,25 @@ class Cluster:
         return self._workers
 
     def look(self, worker: str) -> int:
-        """Ask a worker for what it sees: the ticket that its ``Answer`` will have."""
-        return self._submit(worker, task.look)
+        """Ask a worker for what it sees: the ticket that its ``Answer`` will have.
+
+        First it is asked whether it has kmeter: what it cannot import would end it.
+        """
+        ticket = self._ticket()
+        asked = self._submitted(worker, find_spec, task.__name__)
+        self._futures[ticket] = asked
+        asked.add_done_callback(lambda done: self._look_with(ticket, worker, done))
+        return ticket
+
+    def _look_with(self, ticket: int, worker: str, asked: "Future[Any]") -> None:
+        """In a thread of Dask's: ask on where there is kmeter."""
+        if ticket not in self._futures:
+            return
+        if asked.status == "finished" and asked.result(timeout=FETCH_S) is not None:
+            self._follow(ticket, self._submitted(worker, task.look))
+        else:
+            del self._futures[ticket]
+            self.inbox.put(Answer(ticket, reason="kmeter cannot be imported there"))
 
     def measure(self, worker: str, *arguments: Any) -> int:
         """Have a worker measure a GPU, see ``task.measure``: the ticket of its ``Answer``."""
@@ -87,14 +111,24 @@ class Cluster:
             self._client.run(task.stop, self._topic, workers=[worker])
 
     def _submit(self, worker: str, function: Callable[..., Any], *arguments: Any) -> int:
+        ticket = self._ticket()
+        self._follow(ticket, self._submitted(worker, function, *arguments))
+        return ticket
+
+    def _ticket(self) -> int:
         self._count += 1
-        ticket = self._count
-        future = self._client.submit(
+        return self._count
+
+    def _submitted(
+        self, worker: str, function: Callable[..., Any], *arguments: Any
+    ) -> "Future[Any]":
+        return self._client.submit(
             function, *arguments, workers=[worker], allow_other_workers=False, pure=False, retries=0
         )
+
+    def _follow(self, ticket: int, future: "Future[Any]") -> None:
         self._futures[ticket] = future
         future.add_done_callback(lambda done: self._answer(ticket, done))
-        return ticket
 
     def _answer(self, ticket: int, future: "Future[Any]") -> None:
         """In a thread of Dask's."""
@@ -115,20 +149,30 @@ class Cluster:
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
     """The workers of the scheduler at an address, or of a scheduler's file; raises UsageError."""
-    from pathlib import Path
-
     try:
         from distributed import Client
     except ImportError:
         raise MISSING from None
-    named = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
-    try:
-        client = Client(**named, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        words = str(error).strip().splitlines() or [type(error).__name__]
-        raise UsageError(f"no Dask scheduler at {address}: {words[0]}") from None
-    with client, _quiet():
-        yield Cluster(client)
+    with _quiet():
+        try:
+            client = Client(_address_of(address), timeout=CONNECT_S, set_as_default=False)
+        except Exception as error:
+            words = str(error).strip().splitlines() or [type(error).__name__]
+            raise UsageError(f"no Dask scheduler at {address}: {words[0]}") from None
+        with client:
+            yield Cluster(client)
+
+
+def _address_of(text: str) -> str:
+    """The address, or the one in a scheduler's file; raises UsageError for what is neither."""
+    if Path(text).is_file():
+        try:
+            text = json.loads(Path(text).read_bytes())["address"]
+        except (OSError, ValueError, TypeError, KeyError):
+            raise UsageError(f"{text} is no file of a Dask scheduler") from None
+    if not _ADDRESS.fullmatch(text):
+        raise UsageError(f"{quoted(text)} is no address", "Write tcp://HOST:PORT")
+    return text
 
 
 @contextmanager
@@ -162,6 +206,8 @@ def _quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.disable(before)

@@ -14,7 +14,7 @@ from kmeter.measure.plan import Options
 from kmeter.model.card import Identity
 from kmeter.model.ceiling import CeilingRun
 from kmeter.sources._health import host_name
-from kmeter.units import printable
+from kmeter.units import on_a_line
 
 
 def gpus_here() -> tuple[Identity, ...]:
@@ -28,8 +28,8 @@ def gpus_here() -> tuple[Identity, ...]:
 
 
 def key_of(gpu: Identity, host: str) -> str:
-    """What names a GPU among all hosts: its UUID, else its bus id there."""
-    return gpu.uuid or f"{host} {gpu.pci_bus_id}"
+    """What names a GPU among all hosts: its UUID, else its place there."""
+    return gpu.uuid or f"{host} {gpu.pci_bus_id or f'GPU {gpu.ordinal}'}"
 
 
 def client_of(gpu: Identity, options: Options, command: Sequence[str] = MODULE) -> Client:
@@ -56,19 +56,20 @@ def measured(
     except KmeterError as error:
         if not collector.has_begun:
             return refused(gpu, client.options, str(error))
+        return replace(collector.run, refusal=on_a_line(str(error)))
     return collector.run if collector.has_begun else _unmeasured(gpu, client.options)
 
 
 def refused(gpu: Identity, options: Options, reason: str, host: str | None = None) -> CeilingRun:
     """A run without ceilings of a GPU of this host, or of another one, and why there are none."""
-    run = replace(_unmeasured(gpu, options), refusal=printable(" ".join(reason.split())))
+    run = replace(_unmeasured(gpu, options), refusal=on_a_line(reason))
     return replace(run, host=host) if host else run
 
 
 def _unmeasured(gpu: Identity, options: Options) -> CeilingRun:
     """A run of that GPU of which nothing is known."""
     return CeilingRun(
-        gpu_name=gpu.name or "unknown GPU",
+        gpu_name=gpu.name or "a GPU without a name",
         uuid=gpu.uuid,
         compute_capability="",
         driver_version=None,
@@ -82,4 +83,5 @@ def _unmeasured(gpu: Identity, options: Options) -> CeilingRun:
         is_complete=False,
         host=host_name(),
         pci_bus_id=gpu.pci_bus_id,
+        ordinal=gpu.ordinal,
     )

@@ -20,6 +20,8 @@ class Patience:
     """For who is asked to stop."""
     return_s: float = 30.0
     """For a worker to come back after it died."""
+    turn_s: float = 1800.0
+    """For a worker that has other work first."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Job:
     """Who measures it now; empty while it waits."""
     heard_s: float = 0.0
     """When its worker last said something, or when it began to wait."""
+    has_begun: bool = False
+    """Whether its worker has come to it, which may have other work before."""
     stopped_s: float | None = None
     """When its worker was asked to stop."""
     trouble: str = ""

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,14 +12,15 @@ import msgspec
 
 from kmeter.errors import UsageError
 from kmeter.files import read_bounded, write_whole
-from kmeter.model.ceiling import CeilingRun
-from kmeter.model.fleet import Report
+from kmeter.model.ceiling import CeilingRun, Conditions, Status
+from kmeter.model.fleet import Figure, Report
 from kmeter.sources._ceilings import FORMAT, LARGEST_BYTES, VERSION
-from kmeter.units import MOST, printable
+from kmeter.units import MOST, on_a_line, printable
 from kmeter.views.ceiling_json import ceiling_document
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 100
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 FOREIGN = "no report of kmeter's"
@@ -48,18 +49,37 @@ def report_text(run: CeilingRun) -> str:
     return json.dumps(ceiling_document(run), allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def save_report(run: CeilingRun, folder: Path) -> Path:
-    """Write the run to a file of its own GPU, in place of an earlier one; raises UsageError."""
-    gpu = run.uuid or run.pci_bus_id
-    if gpu is None:
-        raise UsageError(f"{run.gpu_name} has neither UUID nor bus id to name a file by")
+def ready_folder(folder: Path) -> Path:
+    """The folder, made where it was not there; raises UsageError where nothing can be written to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make {folder}: {error.strerror}") from None
-    path = folder / f"{_file_name(run.host or 'unknown-host')}-{_file_name(gpu)}.json"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write to {folder}")
+    return folder
+
+
+def save_report(run: CeilingRun, folder: Path) -> Path | None:
+    """Write the run to a file of its own GPU, in place of an earlier one; raises UsageError.
+
+    None where the run was interrupted and the file there is of one that was not: that one is kept.
+    """
+    gpu = run.uuid or run.pci_bus_id or f"GPU{run.ordinal}"
+    name = f"{_file_name(run.host or 'unknown-host')}-{_file_name(gpu)}.json"
+    path = ready_folder(folder) / name
+    was_interrupted = not run.is_complete and not run.refusal
+    if was_interrupted and _is_complete(path):
+        return None
     write_whole(str(path), report_text(run))
     return path
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        return decode_report(_bytes_of(path), "").is_complete
+    except UsageError:
+        return False
 
 
 def _file_name(text: str) -> str:
@@ -78,7 +98,7 @@ _schema = msgspec.json.Decoder(_File)
 _report = msgspec.json.Decoder(Report)
 
 
-def gather(paths: Iterable[Path]) -> Gathered:
+def gather(paths: Sequence[Path]) -> Gathered:
     """The reports of files, and of folders with all that is below them, in the order of their names.
 
     What is no report is named and does not keep the others from being read. Hidden files are not
@@ -86,42 +106,65 @@ def gather(paths: Iterable[Path]) -> Gathered:
     there.
     """
     gathered = Gathered([], [])
-    for name, path in _files(paths):
+    for name, path in _files(paths, gathered.unreadable):
         try:
             gathered.reports.append(decode_report(_bytes_of(path), name))
         except UsageError as error:
-            gathered.unreadable.append(Unreadable(printable(name), error.message))
+            gathered.unreadable.append(Unreadable(printable(name), printable(error.message)))
+    gathered.unreadable.sort()
     return gathered
 
 
-def _files(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Every file once, by the name that it has below the folder that was named."""
-    seen: set[Path] = set()
+def _files(paths: Sequence[Path], unreadable: list[Unreadable]) -> Iterator[tuple[str, Path]]:
+    """Every file once, by the name that it has below what was named."""
+    seen: set[tuple[int, int]] = set()
     for given in paths:
         if not given.exists():
             raise UsageError(f"there is no {given}", "Name folders that --save-to wrote to")
-        found = _below(given) if given.is_dir() else [given]
-        base = given if given.is_dir() else given.parent
-        for path in found:
-            if (real := path.absolute()) not in seen:
-                seen.add(real)
-                yield path.relative_to(base).as_posix(), path
+        is_folder = given.is_dir()
+        for path in _below(given, unreadable) if is_folder else [given]:
+            if (place := _place_of(path)) in seen:
+                continue
+            if place is not None:
+                seen.add(place)
+            name = path.relative_to(given).as_posix() if is_folder else path.name
+            yield name if len(paths) == 1 else path.as_posix(), path
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """What makes it this file or folder by whatever name; None for a link to nowhere."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _below(folder: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
+    """What is in a folder and its folders, by name; links are followed, each folder once."""
+    seen = {_place_of(folder)}
+
+    def refuse(error: OSError) -> None:
+        if Path(error.filename) == folder:
+            raise UsageError(f"cannot read {folder}: {error.strerror}")
+        name = Path(error.filename).relative_to(folder).as_posix()
+        unreadable.append(Unreadable(printable(name), f"cannot be read: {error.strerror}"))
+
+    for parent, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        below = [name for name in sorted(folders) if not name.startswith(".")]
+        folders[:] = []
+        for name in below:
+            place = _place_of(Path(parent, name))
+            if place not in seen:
+                seen.add(place)
+                folders.append(name)
         yield from (Path(parent, name) for name in sorted(files) if not name.startswith("."))
-
-
-def _refuse(error: OSError) -> None:
-    raise UsageError(f"cannot read {error.filename}: {error.strerror}")
 
 
 def _bytes_of(path: Path) -> bytes:
     if not path.is_file():  # a pipe would be waited for
-        raise UsageError("no ordinary file")
-    raw = read_bounded(path, LARGEST_BYTES, "report")
+        raise UsageError("no ordinary file" if path.exists() else "it leads nowhere")
+    raw = read_bounded(path, LARGEST_BYTES, "report").removeprefix(_BYTE_ORDER_MARK)
     if not raw.strip():
         raise UsageError("empty")
     return raw
@@ -150,27 +193,47 @@ def _schema_of(raw: bytes) -> str:
 
 
 def _checked(report: Report) -> Report:
-    """The report, of which the verdict and its views can rely on every number and word."""
+    """The report, of which the verdict and its views can rely on every number and word.
+
+    A test with a number that nothing can have has failed: it costs neither the GPU nor the others.
+    """
     if report.identity == ("", ""):
         raise UsageError("it does not say which GPU it is of")
     if not report.ceilings and not report.refusal and report.is_complete:
         raise UsageError("it has no tests")
-    numbers = [report.power_limit_w]
-    words = [
+    words = (
         report.gpu_name, report.uuid, report.host, report.pci_bus_id, report.driver_version,
-        report.started_at, report.refusal,
-    ]  # fmt: skip
-    for figure in report.ceilings:
-        seen = figure.conditions
-        numbers += (figure.value, seen.sm_clock_hz, seen.memory_clock_hz)
-        words += (figure.name, figure.reason, figure.level)
-        if not 0 <= (seen.throttle_reasons_mask or 0) < 1 << 64:
-            raise UsageError("it has an impossible throttle mask")
-    if not all(number is None or 1 / MOST <= number <= MOST for number in numbers):
-        raise UsageError("it has an impossible number")
+        report.started_at,
+    )  # fmt: skip
     if not all(word is None or word.isprintable() for word in words):
         raise UsageError("it has words that are not printable")
-    names = [figure.name for figure in report.ceilings]
-    if len(set(names)) < len(names):
+    if not _is_possible(report.power_limit_w):
+        raise UsageError("it has an impossible power limit")
+    figures = tuple(map(_sound, report.ceilings))
+    if len({figure.name for figure in figures}) < len(figures):
         raise UsageError("it has a test twice")
-    return report
+    return replace(report, ceilings=figures, refusal=on_a_line(report.refusal))
+
+
+def _sound(figure: Figure) -> Figure:
+    """A figure as it is, or the failure that it amounts to."""
+    seen = figure.conditions
+    if not (figure.name + figure.reason + figure.level).isprintable():
+        figure = replace(
+            figure,
+            name=on_a_line(figure.name),
+            reason=on_a_line(figure.reason),
+            level=on_a_line(figure.level),
+        )
+    clocks = (seen.sm_clock_hz, seen.memory_clock_hz)
+    if not all(map(_is_possible, clocks)) or not 0 <= (seen.throttle_reasons_mask or 0) < 1 << 64:
+        figure = replace(figure, conditions=Conditions())
+    if figure.value is not None and not 1 / MOST <= figure.value <= MOST:
+        reason = f"{figure.value:g} is no value that a GPU can have"
+        figure = replace(figure, status=Status.FAILED, value=None, reason=reason)
+    return figure
+
+
+def _is_possible(number: float | None) -> bool:
+    """0 is how a driver says that it does not know."""
+    return number is None or number == 0 or 1 / MOST <= number <= MOST

@@ -7,6 +7,7 @@ from dataclasses import replace
 from queue import Empty
 from typing import Protocol
 
+from kmeter import __version__
 from kmeter.errors import NoGpuError
 from kmeter.fleet.cluster import Answer, Step
 from kmeter.fleet.gpu import key_of, refused
@@ -59,8 +60,15 @@ class FleetRun:
     """One run over all workers of a cluster. ``runs`` holds a GPU once, as far as it was measured."""
 
     def __init__(
-        self, cluster: Workers, plan: Plan, watch: Watch, now: Callable[[], float] = time.monotonic
+        self,
+        cluster: Workers,
+        plan: Plan,
+        watch: Watch,
+        keep: Callable[[CeilingRun], object] = lambda run: None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``keep`` gets each GPU's run as soon as there is one."""
+        self._keep = keep
         self.runs: dict[str, CeilingRun] = {}
         self.unheard: list[str] = []
         """Workers that never said what they see."""
@@ -80,19 +88,19 @@ class FleetRun:
         """Measure every GPU that any worker sees; raises NoGpuError where none sees one."""
         self._work()
         if not self.runs:
-            unheard = f": {len(self.unheard)} workers did not answer" if self.unheard else ""
-            raise NoGpuError(f"no worker of this scheduler sees a GPU{unheard}")
+            silent = f", and {len(self.unheard)} told nothing" if self.unheard else ""
+            raise NoGpuError(f"no worker of this scheduler sees a GPU{silent}")
 
     def measure_again(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, CeilingRun]:
         """Measure some tests of some GPUs once more: their runs, which ``runs`` does not hold."""
-        before, self.runs = self.runs, {}
+        (before, self.runs), (keep, self._keep) = (self.runs, {}), (self._keep, lambda run: None)
         for key, names in wanted.items():
             gpu, host = self._gpus[key]
             self._waiting.append(Job(key, gpu, host, names, heard_s=self._now()))
         try:
             self._work()
         finally:
-            again, self.runs = self.runs, before
+            again, self.runs, self._keep = self.runs, before, keep
         return again
 
     def stop(self) -> None:
@@ -128,7 +136,7 @@ class FleetRun:
     def _step(self, step: Step) -> None:
         for job in self._running.values():
             if job.key == step.key:
-                job.heard_s = self._now()
+                job.heard_s, job.has_begun = self._now(), True
                 self._watch.step(job.host, job.gpu, step)
 
     # ---- workers and what they see --------------------------------------------------------
@@ -142,12 +150,14 @@ class FleetRun:
             self._looking[self._cluster.look(worker)] = (worker, self._now())
         for ticket, (worker, since_s) in list(self._looking.items()):
             if worker not in self._alive:
-                del self._looking[ticket]  # it may come back under another address
+                self._unheard(ticket, worker, "went away before it said what it sees")
             elif self._now() - since_s > self._plan.patience.look_s:
-                self._unheard(ticket, worker, "does not answer")
+                self._unheard(ticket, worker, "is busy or does not answer")
         for ticket, job in list(self._running.items()):
             if job.worker not in self._alive:
                 self._died(self._running.pop(ticket), ticket)
+            elif not job.has_begun:
+                self._queued(ticket, job)
             elif self._now() - job.heard_s > self._plan.patience.silence_s:
                 self._silent(ticket, job)
         for job in list(self._waiting):
@@ -155,8 +165,10 @@ class FleetRun:
 
     def _sight(self, answer: Answer) -> None:
         worker, _ = self._looking.pop(answer.ticket)
-        if not isinstance(answer.result, Sight):
-            self._watch.trouble(worker, answer.reason)
+        trouble = _trouble(answer)
+        if trouble:
+            self._watch.trouble(worker, trouble)
+        if not isinstance(answer.result, Sight) or answer.result.version != __version__:
             self.unheard.append(worker)
             return
         new = 0
@@ -190,6 +202,7 @@ class FleetRun:
             self._waiting.remove(job)
             busy.add(job.host)
             job.worker, job.heard_s, job.stopped_s = worker, self._now(), None
+            job.has_begun = False
             job.attempts += 1
             plan = self._plan
             ticket = self._cluster.measure(worker, job.gpu, job.names, plan.options, plan.command)
@@ -226,6 +239,14 @@ class FleetRun:
         job.worker, job.heard_s, job.trouble = "", self._now(), why
         self._waiting.append(job)
 
+    def _queued(self, ticket: int, job: Job) -> None:
+        """A worker that has other work first is no fault of the GPU: in the end it is left out."""
+        if self._now() - job.heard_s > self._plan.patience.turn_s:
+            del self._running[ticket]
+            self._cluster.forget(ticket)
+            self.unheard.append(job.worker)
+            self._watch.trouble(job.host, f"{job.key} was not measured: its worker is busy")
+
     def _silent(self, ticket: int, job: Job) -> None:
         """First it is asked to stop; who does not is left alone, with all that only it sees."""
         if job.stopped_s is None:
@@ -245,6 +266,7 @@ class FleetRun:
         self._hanging.discard(job.worker)
         if isinstance(answer.result, CeilingRun) and answer.result.is_complete:
             self.runs[job.key] = answer.result
+            self._keep(answer.result)
 
     def _give_up(self, job: Job) -> None:
         """Refuse a GPU that nobody is left for."""
@@ -261,4 +283,15 @@ class FleetRun:
 
     def _finish(self, job: Job, run: CeilingRun) -> None:
         self.runs[job.key] = run
+        self._keep(run)
         self._watch.ended(job.host, job.gpu)
+
+
+def _trouble(answer: Answer) -> str:
+    """What is wrong with what a worker says it sees; empty where nothing is."""
+    sight = answer.result
+    if not isinstance(sight, Sight):
+        return answer.reason
+    if sight.version != __version__:
+        return f"it has kmeter {sight.version}, this is {__version__}"
+    return f"sees no GPU: {sight.reason}" if not sight.gpus else ""

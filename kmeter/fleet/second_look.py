@@ -3,16 +3,31 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from kmeter.errors import UsageError
 from kmeter.fleet.reports import decode_report, report_text
 from kmeter.fleet.run import FleetRun
-from kmeter.model.ceiling import CeilingRun
-from kmeter.model.fleet import Finding, Verdict
+from kmeter.model.ceiling import CeilingRun, Status
+from kmeter.model.fleet import Finding, Kind, Report, Verdict
 from kmeter.model.fleet_verdict import judge
+from kmeter.units import printable
 
 
 def verdict_of(runs: Iterable[CeilingRun]) -> Verdict:
     """The verdict that the same runs give from files."""
-    return judge(decode_report(report_text(run).encode(), "") for run in runs)
+    return judge(map(report_of, runs))
+
+
+def report_of(run: CeilingRun) -> Report:
+    """A run as its file would tell of it; where that would be no report, the reason why not."""
+    try:
+        return decode_report(report_text(run).encode(), "")
+    except UsageError as error:
+        named = (run.gpu_name, run.uuid, run.host, run.pci_bus_id)
+        name, uuid, host, bus_id = (text and printable(text) for text in named)
+        return Report(
+            name or "", uuid, run.started_at, host=host, pci_bus_id=bus_id, ordinal=run.ordinal,
+            is_complete=False, refusal=f"its report is none: {error.message}",
+        )  # fmt: skip
 
 
 def measured_and_judged(
@@ -32,21 +47,18 @@ def measured_and_judged(
         fleet.runs[key] = corrected(fleet.runs[key], again)
     second = verdict_of(fleet.runs.values())
     confirmed = {_what(finding) for finding in second.findings}
-    recovered = (f for f in first.findings if f.figure and _what(f) not in confirmed)
+    slow = (f for f in first.findings if f.kind is Kind.SLOW)
+    recovered = (f for f in slow if _what(f) not in confirmed)
     return replace(second, recovered=tuple(recovered))
 
 
 def suspects(verdict: Verdict, runs: Mapping[str, CeilingRun]) -> dict[str, list[str]]:
-    """The tests that each GPU stands out in, by the GPU's key."""
-    keys = {
-        (run.uuid or "", run.pci_bus_id or "", run.host or ""): key for key, run in runs.items()
-    }
+    """The tests that each GPU is slow in, by the GPU's key; what failed has failed."""
+    keys = {report_of(run).identity: key for key, run in runs.items()}
     wanted: dict[str, list[str]] = {}
     for finding in verdict.findings:
-        report = finding.report
-        key = keys[report.uuid or "", report.pci_bus_id or "", report.host or ""]
-        if finding.figure is not None:
-            wanted.setdefault(key, []).append(finding.figure.name)
+        if finding.kind is Kind.SLOW and finding.figure is not None:
+            wanted.setdefault(keys[finding.report.identity], []).append(finding.figure.name)
     return wanted
 
 
@@ -57,7 +69,8 @@ def corrected(run: CeilingRun, again: CeilingRun) -> CeilingRun:
     """
     if run.refusal and not run.ceilings:
         return again
-    newer = {ceiling.name: ceiling for ceiling in again.ceilings}
+    judged = {Status.OK, Status.FAILED}
+    newer = {ceiling.name: ceiling for ceiling in again.ceilings if ceiling.status in judged}
     ceilings = tuple(newer.get(ceiling.name, ceiling) for ceiling in run.ceilings)
     return replace(run, ceilings=ceilings, refusal=run.refusal or again.refusal)
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kmeter import __version__
+from kmeter.errors import NoGpuError
 from kmeter.fleet.gpu import client_of, gpus_here, key_of, measured
 from kmeter.measure.client import Client
 from kmeter.measure.events import Event, Finished, Note, Planned, Started
@@ -20,11 +22,18 @@ class Sight(NamedTuple):
 
     host: str
     gpus: tuple[Identity, ...]
+    version: str
+    """Of the kmeter that it has."""
+    reason: str = ""
+    """Why it sees no GPU."""
 
 
 def look() -> Sight:
-    """The GPUs that this worker's process sees; raises NoGpuError without any."""
-    return Sight(host_name(), gpus_here())
+    """The GPUs that this worker's process sees."""
+    try:
+        return Sight(host_name(), gpus_here(), __version__)
+    except NoGpuError as error:
+        return Sight(host_name(), (), __version__, error.message)
 
 
 def measure(
@@ -36,6 +45,7 @@ def measure(
     worker = get_worker()
     told = _Steps(gpu)
     client = _at_work[topic] = client_of(gpu, options, command)
+    worker.log_event(topic, told.begun())
     try:
         return measured(gpu, client, names, lambda event: worker.log_event(topic, told.of(event)))
     finally:
@@ -56,6 +66,10 @@ class _Steps:
         self._key = key_of(gpu, host_name())
         self._done = self._total = 0
         self._probe = ""
+
+    def begun(self) -> dict[str, Any]:
+        """It is its turn: until then it waited for others."""
+        return {"key": self._key, "probe": "", "done": 0, "of": 0}
 
     def of(self, event: Event) -> dict[str, Any]:
         """Which GPU is at which probe, and how many of how many are done."""

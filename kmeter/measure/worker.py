@@ -185,7 +185,8 @@ def _run(machine: Machine, card: Card, options: Options, planned: int) -> Ceilin
         other_processes=card.fact("processes").value,
         host=host_name(),
         pci_bus_id=card.pci_bus_id,
-        power_limit_w=card.fact("power_limit_w").value,
+        power_limit_w=card.fact("power_limit_w").value or None,
+        ordinal=card.ordinal,
     )
 
 

@@ -157,8 +157,10 @@ class CeilingRun:
     """The one that is enforced."""
     uncorrected_errors: int | None = None
     """ECC errors since the driver was loaded that could not be corrected."""
+    ordinal: int | None = None
+    """Its number for CUDA, where nothing else names it."""
     refusal: str = ""
-    """Why nothing at all could be measured on it; empty where something was tried."""
+    """Why it could not be measured, or not to its end, through a fault that was no interruption."""
 
     def named(self, name: str) -> Ceiling | None:
         """The ceiling of that name, or None."""

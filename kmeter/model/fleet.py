@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kmeter.model.ceiling import Conditions, Measure, Status
-from kmeter.model.outliers import FEWEST, Spread
+from kmeter.model.outliers import FEWEST, MOST_MARGIN, Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ class Report:
     is_complete: bool = True
     refusal: str = ""
     """Why nothing at all could be measured on it."""
+    ordinal: int | None = None
+    """Its number for CUDA, where nothing else is known of it."""
     origin: str = ""
     """The file that it came from, or who sent it."""
 
@@ -52,8 +54,20 @@ class Report:
     def identity(self) -> tuple[str, str]:
         """What makes it this GPU and no other: its UUID, else its place in a host; empty where unknown."""
         if self.uuid:
-            return (self.uuid, "")
-        return (self.host or "", self.pci_bus_id) if self.pci_bus_id else ("", "")
+            return (self.uuid.lower(), "")
+        place = self.pci_bus_id.lower() if self.pci_bus_id else self.number
+        return (self.host, place) if self.host and place else ("", "")
+
+    @property
+    def number(self) -> str:
+        """``GPU 3``: CUDA's number; empty where it is unknown."""
+        return "" if self.ordinal is None else f"GPU {self.ordinal}"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something was wrong with it, not only with the run."""
+        failed = any(figure.status is Status.FAILED for figure in self.ceilings)
+        return failed or bool(self.refusal)
 
 
 class Test(NamedTuple):
@@ -125,8 +139,15 @@ class Group:
 
     @property
     def can_be_judged(self) -> bool:
-        """Whether there are enough to say which one is the odd one."""
-        return len(self.shares) >= FEWEST
+        """Whether anybody can say which one is the odd one."""
+        return not self.why_not_judged
+
+    @property
+    def why_not_judged(self) -> str:
+        """Why nobody can say which one is the odd one; empty where one can."""
+        if len(self.shares) < FEWEST:
+            return f"fewer than {FEWEST} GPUs"
+        return "the GPUs lie too far apart" if self.spread.margin >= MOST_MARGIN else ""
 
 
 @dataclass(frozen=True)
@@ -149,6 +170,8 @@ class Verdict:
     findings: tuple[Finding, ...]
     """The worst first."""
     unmeasured: tuple[Unmeasured, ...]
+    unjudged: tuple[Report, ...]
+    """GPUs without a finding of which no test could be judged."""
     recovered: tuple[Finding, ...] = ()
     """What was found at first, and was not when it was measured again."""
 
@@ -165,5 +188,5 @@ class Verdict:
     @property
     def is_certain(self) -> bool:
         """Whether every test of every GPU could be judged."""
-        judged = all(group.can_be_judged for group in self.groups)
+        judged = all(group.can_be_judged for group in self.groups) and not self.unjudged
         return judged and not self.unmeasured and all(r.is_complete for r in self.reports)

@@ -1,7 +1,9 @@
 """Reports of many GPUs judged: each against the median of its like, the same for any order of them."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from statistics import median
 
 from kmeter.model.ceiling import Status
@@ -17,7 +19,7 @@ from kmeter.model.fleet import (
     Verdict,
 )
 from kmeter.model.fleet_causes import causes, usual_of
-from kmeter.model.outliers import FEWEST, spread_of
+from kmeter.model.outliers import spread_of
 
 Figures = list[tuple[Report, Figure]]
 
@@ -25,8 +27,9 @@ Figures = list[tuple[Report, Figure]]
 def judge(reports: Iterable[Report]) -> Verdict:
     """Which GPUs are slower than their like, which failed, and which nobody can judge.
 
-    A GPU that reported more than once counts once: its newest complete run. A test without a value
-    is a finding where the GPU failed it, and named apart where it was skipped while others did it.
+    A GPU that reported more than once counts once: by its newest run, or by the one before where the
+    newest was interrupted and found nothing wrong. A test without a value is a finding where the GPU
+    failed it, and named apart where others have one.
     """
     counted, duplicates = _once_each(reports)
     groups = tuple(
@@ -39,7 +42,8 @@ def judge(reports: Iterable[Report]) -> Verdict:
         tuple(duplicates),
         groups,
         tuple(sorted(findings, key=_severity)),
-        tuple(_unmeasured(counted, {group.test for group in groups})),
+        tuple(_unmeasured(counted, groups)),
+        tuple(_unjudged(counted, groups, findings)),
     )
 
 
@@ -59,14 +63,24 @@ def _once_each(reports: Iterable[Report]) -> tuple[list[Report], list[Report]]:
     return sorted(counted, key=_place), sorted(duplicates, key=_place)
 
 
-def _age(report: Report) -> tuple[bool, tuple[int, ...], str, str]:
-    """Sorts complete runs first, the newest first, and those of the same second always alike."""
-    newest_first = tuple(-ord(sign) for sign in report.started_at)
-    return not report.is_complete, newest_first, report.origin, repr(report)
+def _age(report: Report) -> tuple[bool, float, str, str]:
+    """Sorts the newest first, those that were only interrupted last, and equal ones always alike."""
+    was_interrupted = not report.is_complete and not report.has_failed
+    return was_interrupted, -_moment(report.started_at), report.origin, repr(report)
+
+
+def _moment(text: str) -> float:
+    """Seconds since 1970; what is no time is older than anything."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return float("-inf")
 
 
 def _place(report: Report) -> tuple[str, ...]:
-    return report.host or "", report.pci_bus_id or "", report.uuid or "", report.origin
+    place = report.pci_bus_id or report.number
+    return report.host or "", place, report.uuid or "", report.origin
 
 
 # ---- groups ---------------------------------------------------------------------------------
@@ -74,8 +88,11 @@ def _place(report: Report) -> tuple[str, ...]:
 
 def test_of(report: Report, figure: Figure) -> Test:
     """What a figure is compared in."""
-    watts = None if report.power_limit_w is None else round(report.power_limit_w)
-    return Test(report.gpu_name, watts, figure.name, figure.is_quick, figure.measure)
+    return Test(report.gpu_name, _watts(report), figure.name, figure.is_quick, figure.measure)
+
+
+def _watts(report: Report) -> int | None:
+    return round(report.power_limit_w) if report.power_limit_w else None
 
 
 def _measured(reports: Iterable[Report]) -> dict[Test, Figures]:
@@ -87,9 +104,9 @@ def _measured(reports: Iterable[Report]) -> dict[Test, Figures]:
     return groups
 
 
-def _order(item: tuple[Test, Figures]) -> tuple[str, int, str, bool, str]:
+def _order(item: tuple[Test, Figures]) -> tuple[str, int, bool, str, str]:
     test = item[0]
-    return test.gpu_name, test.power_limit_w or 0, test.name, test.is_quick, test.measure
+    return test.gpu_name, test.power_limit_w or 0, test.is_quick, test.name, test.measure
 
 
 def _group(test: Test, found: Figures) -> Group:
@@ -97,19 +114,19 @@ def _group(test: Test, found: Figures) -> Group:
     middle = median(values)
     shares = [test.share(value, middle) for value in values]
     spread = spread_of(shares)
-    slow: tuple[Finding, ...] = ()
+    group = Group(test, middle, spread, tuple(sorted(shares)), ())
     lowest = 1.0 - spread.margin
-    if len(found) >= FEWEST and min(shares) < lowest:
+    if group.can_be_judged and group.shares[0] < lowest:
         members = [Member(*both, share) for both, share in zip(found, shares, strict=True)]
         usual = usual_of(members)
-        slow = tuple(
+        return replace(group, slow=tuple(
             Finding(
                 Kind.SLOW, m.report, m.figure, m.share, causes(m.report, m.figure, usual), middle, lowest
             )
             for m in members
             if m.share < lowest
-        )  # fmt: skip
-    return Group(test, middle, spread, tuple(sorted(shares)), slow)
+        ))  # fmt: skip
+    return group
 
 
 # ---- what has no value ----------------------------------------------------------------------
@@ -123,13 +140,59 @@ def _failures(report: Report) -> Iterator[Finding]:
             yield Finding(Kind.FAILED, report, figure, None, (figure.reason,))
 
 
-def _unmeasured(reports: Iterable[Report], tests: set[Test]) -> Iterator[Unmeasured]:
-    """Tests that a GPU did not do while its like did."""
+def _unmeasured(reports: Sequence[Report], groups: Sequence[Group]) -> Iterator[Unmeasured]:
+    """Tests that a GPU has no value of while its like have one."""
+    tests = {group.test for group in groups}
+    usual = _usual_tests(reports, groups)
     for report in reports:
         for figure in report.ceilings:
             is_left_out = figure.status in {Status.SKIPPED, Status.UNSUPPORTED}
             if is_left_out and test_of(report, figure) in tests:
                 yield Unmeasured(report, figure)
+        if report.is_complete and not report.refusal:
+            known = {figure.name for figure in report.ceilings}
+            for test in usual.get(_section(report), ()):
+                if test.name not in known:
+                    reason = "its report does not have it"
+                    missing = Figure(
+                        test.name,
+                        test.measure,
+                        Status.SKIPPED,
+                        reason=reason,
+                        is_quick=test.is_quick,
+                    )
+                    yield Unmeasured(report, missing)
+
+
+def _section(report: Report) -> tuple[str, int | None, bool]:
+    """What reports have in common that are to have the same tests."""
+    is_quick = any(figure.is_quick for figure in report.ceilings)
+    return report.gpu_name, _watts(report), is_quick
+
+
+def _usual_tests(
+    reports: Iterable[Report], groups: Iterable[Group]
+) -> dict[tuple[str, int | None, bool], list[Test]]:
+    """Tests that at least half of a section's GPUs have a value of."""
+    sizes = Counter(map(_section, reports))
+    usual = defaultdict(list)
+    for group in groups:
+        section = group.test.gpu_name, group.test.power_limit_w, group.test.is_quick
+        if 2 * len(group.shares) >= sizes[section]:
+            usual[section].append(group.test)
+    return usual
+
+
+def _unjudged(
+    reports: Iterable[Report], groups: Iterable[Group], findings: Iterable[Finding]
+) -> Iterator[Report]:
+    """GPUs that no judged group has."""
+    judged = {group.test for group in groups if group.can_be_judged}
+    found = {finding.report.identity for finding in findings}
+    for report in reports:
+        tests = (test_of(report, f) for f in report.ceilings if f.status is Status.OK and f.value)
+        if report.identity not in found and not any(test in judged for test in tests):
+            yield report
 
 
 def _severity(finding: Finding) -> tuple[float, tuple[str, ...], str]:

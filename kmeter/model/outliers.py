@@ -8,6 +8,8 @@ FEWEST = 4
 """Of fewer nobody can say which one is the odd one."""
 LEAST_MARGIN = 0.03
 """A shortfall below this share of the median is no finding, however alike the others are."""
+MOST_MARGIN = 0.5
+"""Where members may fall short by so much, half of them may be slow, and nobody can tell which."""
 DEVIATIONS = 5.0
 TO_SIGMA = 1.4826
 """The median absolute deviation times this is the standard deviation of a normal distribution."""
@@ -25,7 +27,7 @@ class Spread(NamedTuple):
 def spread_of(shares: Sequence[float]) -> Spread:
     """The spread of shares of a median, 1 being the median itself. At least one share.
 
-    Half of the members may be anything without moving it much.
+    Fewer than half of the members may be anything without moving it much.
     """
     mad = TO_SIGMA * median([abs(share - 1.0) for share in shares])
     return Spread(mad, max(LEAST_MARGIN, DEVIATIONS * mad))

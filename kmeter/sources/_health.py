@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmeter.sources._nvml import Nvml
+from kmeter.units import printable
 
 
 def host_name() -> str:
     """The machine's name, or KMETER_HOST where a container has another one than its node."""
-    return os.environ.get("KMETER_HOST") or socket.gethostname()
+    return printable(os.environ.get("KMETER_HOST") or socket.gethostname())
 
 
 def uncorrected_errors(nvml: Nvml, handle: Any) -> int | None:

@@ -32,9 +32,9 @@ class FleetView:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         yield Text(headline(self.verdict), style="bold")
-        for report in self.verdict.flagged:
+        for findings in by_gpu(self.verdict.findings):
             yield ""
-            yield from _gpu(report, self.verdict)
+            yield from _gpu(findings)
         for section, groups in groupby(self.verdict.groups, key=_section):
             yield ""
             yield Text(section, style="bold")
@@ -49,9 +49,11 @@ def headline(verdict: Verdict) -> str:
     flagged = len(verdict.flagged)
     if flagged:
         return f"{gpus}: {flagged} {'needs' if flagged == 1 else 'need'} attention"
-    if not any(group.can_be_judged for group in verdict.groups):
+    unjudged = len(verdict.unjudged)
+    if unjudged == len(verdict.reports):
         return f"{gpus}: none can be judged"
-    return f"{gpus}: none is slower than its like"
+    rest = f", {unjudged} cannot be judged" if unjudged else ""
+    return f"{gpus}: none is slower than its like{rest}"
 
 
 def counted(count: int, what: str) -> str:
@@ -61,7 +63,8 @@ def counted(count: int, what: str) -> str:
 
 def gpu_text(report: Report) -> str:
     """``node17 0000:1b:00.0 GPU-…``: where somebody finds it."""
-    return "  ".join(filter(None, (report.host, report.pci_bus_id, report.uuid)))
+    names = (report.host, report.pci_bus_id or report.number, report.uuid)
+    return "  ".join(filter(None, names))
 
 
 def amount(value: float | None, measure: Measure) -> str:
@@ -85,9 +88,17 @@ _FOUND = (
 )
 
 
-def _gpu(report: Report, verdict: Verdict) -> Iterator[RenderableType]:
+def by_gpu(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings of each GPU, in the order of the first."""
+    found: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.report.identity, []).append(finding)
+    return list(found.values())
+
+
+def _gpu(findings: Sequence[Finding]) -> Iterator[RenderableType]:
     """What was found about one GPU; what several tests have in common is said once."""
-    findings = [f for f in verdict.findings if f.report.identity == report.identity]
+    report = findings[0].report
     yield Text.assemble((gpu_text(report), "bold red"), f"  {report.gpu_name}")
     rows = [_found(finding, f) for finding in findings if (f := finding.figure) and f.value]
     if rows:
@@ -124,8 +135,8 @@ def section_text(test: Test) -> str:
 
 def _groups(groups: Sequence[Group], options: ConsoleOptions) -> Iterator[RenderableType]:
     """A row a test; where all are too small to be judged, that alone is said."""
-    if not any(group.can_be_judged for group in groups):
-        most = max(len(group.shares) for group in groups)
+    most = max(len(group.shares) for group in groups)
+    if most < FEWEST:
         yield indented(f"{counted(most, 'GPU')}: fewer than {FEWEST} cannot be judged")
         return
     rows = [_row(group) for group in groups]
@@ -143,19 +154,19 @@ def _groups(groups: Sequence[Group], options: ConsoleOptions) -> Iterator[Render
 
 def _row(group: Group) -> tuple[str, ...]:
     """Its numbers."""
-    test, is_judged = group.test, group.can_be_judged
+    test, has_spread = group.test, len(group.shares) >= FEWEST
     return (
         test.name,
         number(len(group.shares), 9),
         amount(group.median, test.measure),
-        percent(group.spread.mad, 2) if is_judged else UNKNOWN,
-        percent(1 - group.spread.margin) if is_judged else "too few",
+        percent(group.spread.mad, 2) if has_spread else UNKNOWN,
+        percent(1 - group.spread.margin) if group.can_be_judged else UNKNOWN,
     )
 
 
 def _strip(group: Group, width: int, *, is_ascii: bool) -> Text:
     if not group.can_be_judged:
-        return Text(f"fewer than {FEWEST}", style="dim")
+        return Text(group.why_not_judged, style="yellow")
     return strip_plot(group.shares, group.spread.margin, width, ascii_only=is_ascii)
 
 
@@ -168,10 +179,8 @@ def _remarks(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> Iterato
             "slow at first, not when measured again", [_recovered(f) for f in verdict.recovered]
         ),
         *_named("not measured", _unmeasured_texts(verdict.unmeasured)),
-        *_named(
-            "interrupted",
-            [gpu_text(r) for r in verdict.reports if not r.is_complete and not r.refusal],
-        ),
+        *_named("cannot be judged", _unjudged_texts(verdict.unjudged)),
+        *_named("interrupted", [gpu_text(report) for report in interrupted(verdict)]),
         *_named("reported again, counted once", [_twice(r) for r in verdict.duplicates]),
         *_named("not read", [f"{path}: {reason}" for path, reason in unreadable]),
     ]
@@ -187,6 +196,20 @@ def _recovered(finding: Finding) -> str:
 
 def _twice(report: Report) -> str:
     return f"{gpu_text(report)} ({report.origin})" if report.origin else gpu_text(report)
+
+
+def interrupted(verdict: Verdict) -> list[Report]:
+    """GPUs of which a run ended before its end, through no fault of theirs."""
+    return [report for report in verdict.reports if not report.is_complete and not report.refusal]
+
+
+def _unjudged_texts(reports: Iterable[Report]) -> list[str]:
+    """Each with what it would have to have in common with others."""
+    return [f"{gpu_text(report)}: {report.gpu_name}{_limit(report)}" for report in reports]
+
+
+def _limit(report: Report) -> str:
+    return f" at {number(report.power_limit_w)} W" if report.power_limit_w else ""
 
 
 def _unmeasured_texts(unmeasured: Iterable[Unmeasured]) -> list[str]:

@@ -6,9 +6,16 @@ from itertools import accumulate
 
 from kmeter.model.fleet import Finding, Group, Kind, Report, Test, Unmeasured, Verdict
 from kmeter.model.fleet_verdict import test_of
-from kmeter.model.outliers import FEWEST
 from kmeter.units import UNKNOWN, percent
-from kmeter.views.fleet import NO_CAUSE, amount, counted, gpu_text, headline, section_text
+from kmeter.views.fleet import (
+    NO_CAUSE,
+    amount,
+    counted,
+    gpu_text,
+    headline,
+    interrupted,
+    section_text,
+)
 from kmeter.views.fleet_strip_svg import (
     FLEET_STRIP_LAYOUT,
     FLEET_STRIP_STYLE,
@@ -53,7 +60,7 @@ def fleet_html(verdict: Verdict, unreadable: Sequence[tuple[str, str]] = ()) -> 
         *_strips(strips, sum(group.can_be_judged for group in verdict.groups)),
         *_unjudged([group for group in verdict.groups if not group.can_be_judged]),
         *_unmeasured(verdict.unmeasured),
-        *_interrupted([r for r in verdict.reports if not r.is_complete and not r.refusal]),
+        *_interrupted(interrupted(verdict)),
         *_duplicates(verdict),
         *_unreadable(unreadable),
     ]
@@ -197,11 +204,13 @@ def _unjudged(groups: Sequence[Group]) -> Iterator[str]:
             section_text(group.test),
             str(len(group.shares)),
             amount(group.median, group.test.measure),
+            words=group.why_not_judged,
         )
         for group in groups
     ]
-    note = f"Of fewer than {FEWEST} GPUs nobody can say which one is the odd one."
-    yield from _listed("Too few to judge", ("test", "model", "GPUs", "median"), lines, note)
+    note = "Where GPUs are few, or lie too far apart, nobody can say which one is the odd one."
+    headings = ("test", "model", "GPUs", "median", "reason")
+    yield from _listed("Not judged", headings, lines, note)
 
 
 def _unmeasured(unmeasured: Sequence[Unmeasured]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmeter.model.fleet import Finding, Group, Report, Test, Unmeasured, Verdict
-from kmeter.model.outliers import FEWEST
+from kmeter.views.fleet import interrupted
 
 
 def fleet_document(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -18,7 +18,8 @@ def fleet_document(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> d
         "recovered": [_finding(finding) for finding in verdict.recovered],
         "groups": [_group(group) for group in verdict.groups],
         "unmeasured": [_unmeasured(item) for item in verdict.unmeasured],
-        "interrupted": [_gpu(report) for report in verdict.reports if not report.is_complete],
+        "unjudged": [_gpu(report) for report in verdict.unjudged],
+        "interrupted": [_gpu(report) for report in interrupted(verdict)],
         "duplicates": [{**_gpu(r), "origin": r.origin} for r in verdict.duplicates],
         "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
     }
@@ -54,9 +55,9 @@ def _group(group: Group) -> dict[str, Any]:
         **_test(group.test),
         "gpus": len(shares),
         "median": group.median,
-        "mad_share": group.spread.mad if group.can_be_judged else None,
+        "mad_share": group.spread.mad,
         "margin_share": group.spread.margin if group.can_be_judged else None,
-        "margin_share_reason": "" if group.can_be_judged else f"fewer than {FEWEST} GPUs",
+        "margin_share_reason": group.why_not_judged,
         "least_share": shares[0],
         "most_share": shares[-1],
         "gpus_slow": len(group.slow),

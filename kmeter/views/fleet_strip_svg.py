@@ -44,8 +44,6 @@ def flagged_beyond(lowest: float | None, median: float | None, measure: Measure)
     """``below 96.7 % (4.06 TB/s)``; a latency is flagged above its amount. Empty where unknown."""
     if lowest is None or median is None:
         return ""
-    if lowest <= 0:
-        return "never: they are too far apart"
     if measure.more_is_better:
         return f"below {percent(lowest)} ({amount(lowest * median, measure)})"
     return f"below {percent(lowest)} (above {amount(median / lowest, measure)})"

@@ -10,7 +10,8 @@ from recorded import h200_run
 
 from kmeter.errors import UsageError
 from kmeter.fleet.reports import decode_report, gather, report_text, save_report
-from kmeter.model.ceiling import CeilingRun, Conditions
+from kmeter.model.ceiling import CeilingRun, Conditions, Status
+from kmeter.model.fleet import Figure
 
 
 def run_of(number: int = 0, **fields: object) -> CeilingRun:
@@ -31,6 +32,7 @@ def reasons(folder: Path) -> dict[str, str]:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     run = run_of(uncorrected_errors=2)
     path = save_report(run, tmp_path / "new" / "folder")
+    assert path is not None
     (report,), unreadable = gather([tmp_path])
     assert not unreadable
     assert report.origin == f"new/folder/{path.name}"
@@ -51,18 +53,31 @@ def test_a_gpu_has_one_file_in_a_folder(tmp_path: Path) -> None:
 
 def test_a_host_may_have_any_name(tmp_path: Path) -> None:
     path = save_report(run_of(host="../../etc/pass wd"), tmp_path)
+    assert path is not None
     assert path.parent == tmp_path
     assert gather([tmp_path]).reports[0].host == "../../etc/pass wd"
 
 
 def test_a_gpu_without_uuid_is_named_by_its_bus_id(tmp_path: Path) -> None:
     path = save_report(run_of(uuid=None), tmp_path)
+    assert path is not None
     assert path.name == "node0-0000_00_00.0.json"
 
 
-def test_a_gpu_without_any_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="neither UUID nor bus id"):
-        save_report(run_of(uuid=None, pci_bus_id=None), tmp_path)
+def test_a_gpu_that_nothing_names_has_its_number(tmp_path: Path) -> None:
+    path = save_report(run_of(uuid=None, pci_bus_id=None, ordinal=3), tmp_path)
+    assert path is not None
+    assert path.name == "node0-GPU3.json"
+    assert gather([tmp_path]).reports[0].identity == ("node0", "GPU 3")
+
+
+def test_an_interrupted_run_does_not_replace_a_whole_one(tmp_path: Path) -> None:
+    whole = save_report(run_of(), tmp_path)
+    assert save_report(run_of(is_complete=False, ceilings=()), tmp_path) is None
+    assert gather([tmp_path]).reports[0].is_complete
+    refused = run_of(is_complete=False, ceilings=(), refusal="GPU lost")
+    assert save_report(refused, tmp_path) == whole
+    assert gather([tmp_path]).reports[0].refusal == "GPU lost"
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
@@ -73,6 +88,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 def test_files_and_folders_may_be_named_and_each_counts_once(tmp_path: Path) -> None:
     path = save_report(run_of(), tmp_path / "a")
+    assert path is not None
     save_report(run_of(1), tmp_path / "b")
     gathered = gather([tmp_path / "a", path, tmp_path, tmp_path / "b"])
     assert len(gathered.reports) == 2
@@ -111,8 +127,10 @@ def _text(**fields: object) -> str:
         (_text(ceilings=[]), "no tests"),
         (_text(gpu_name="a\x1b[2J"), "not printable"),
         (_text(host="two\nlines"), "not printable"),
-        (_text(power_limit_w=1e300), "impossible number"),
-        (_text(power_limit_w=-5), "impossible number"),
+        (_text(power_limit_w=1e300), "impossible power limit"),
+        (_text(power_limit_w=-5), "impossible power limit"),
+        (_text(uuid=None, host=None), "does not say which GPU"),
+        ('{"schema": "kmeter.ceiling/\\u001b[2J"}', "written by another version"),
         (_text(uuid=5), "no report of kmeter's"),
         ("[" * 100_000, "no report of kmeter's"),
         ("\x00\xff", "no report of kmeter's"),
@@ -127,22 +145,41 @@ def test_what_is_no_report_is_named_and_the_rest_is_read(
     assert len(gather([tmp_path]).reports) == 1
 
 
-@pytest.mark.parametrize(
-    ("ceiling", "reason"),
-    [
-        ({"value": -1.0}, "impossible number"),
-        ({"value": 1e39}, "impossible number"),
-        ({"name": "\x1b[31m"}, "not printable"),
-        ({"measure": "furlongs"}, "no report"),
-        ({"conditions": {"throttle_reasons_mask": -1}}, "throttle mask"),
-        ({"conditions": {"throttle_reasons_mask": 1 << 70}}, "no report|throttle mask"),
-    ],
-)
-def test_a_test_that_cannot_be_is_refused(ceiling: dict[str, object], reason: str) -> None:
+def decoded(ceiling: dict[str, object]) -> Figure:
+    """The first test of a report in which that stands."""
     document = json.loads(report_text(run_of()))
     document["ceilings"][0] |= ceiling
-    with pytest.raises(UsageError, match=reason):
-        decode_report(json.dumps(document).encode(), "x")
+    return decode_report(json.dumps(document).encode(), "x").ceilings[0]
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, 1e39, 1e-39])
+def test_a_value_that_nothing_can_have_is_a_failure_of_its_test_alone(value: float) -> None:
+    figure = decoded({"value": value})
+    assert (figure.status, figure.value) == (Status.FAILED, None)
+    assert figure.reason == f"{value:g} is no value that a GPU can have"
+
+
+def test_words_of_a_test_move_no_cursor() -> None:
+    figure = decoded({"name": "\x1b[31mred", "reason": "two\nlines\tand a tab"})
+    assert (figure.name, figure.reason) == ("?[31mred", "two lines and a tab")
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [{"throttle_reasons_mask": -1}, {"sm_clock_hz": -1.0}, {"memory_clock_hz": 1e40}],
+)
+def test_conditions_that_cannot_be_are_unknown(conditions: dict[str, object]) -> None:
+    assert decoded({"conditions": conditions}).conditions == Conditions()
+
+
+def test_a_clock_of_0_is_how_a_driver_says_that_it_does_not_know() -> None:
+    figure = decoded({"conditions": {"sm_clock_hz": 0, "temperature_c": 40}})
+    assert figure.conditions == Conditions(sm_clock_hz=0, temperature_c=40)
+
+
+def test_a_test_in_another_measure_is_no_report() -> None:
+    with pytest.raises(UsageError, match="no report"):
+        decoded({"measure": "furlongs"})
 
 
 def test_a_test_that_is_there_twice_is_refused() -> None:
@@ -155,7 +192,8 @@ def test_a_test_that_is_there_twice_is_refused() -> None:
 def test_pipes_and_dead_links_are_named_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "link.json").symlink_to(tmp_path / "nowhere")
-    assert set(reasons(tmp_path).values()) == {"no ordinary file"}
+    found = {"pipe.json": "no ordinary file", "link.json": "it leads nowhere"}
+    assert reasons(tmp_path) == found
 
 
 def test_what_is_being_written_is_not_looked_at(tmp_path: Path) -> None:
@@ -171,8 +209,30 @@ def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
     assert len(gather([tmp_path]).reports) == 1
 
 
+def test_linked_folders_are_read_and_each_once(tmp_path: Path) -> None:
+    save_report(run_of(), tmp_path / "elsewhere")
+    (tmp_path / "top").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "top" / name).symlink_to(tmp_path / "elsewhere")
+    assert [r.origin.split("/")[0] for r in gather([tmp_path / "top"]).reports] == ["one"]
+
+
+def test_names_tell_apart_what_lies_in_several_folders(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.json").write_text("")
+    found = gather([tmp_path / "a", tmp_path / "b"]).unreadable
+    assert [item.path for item in found] == [f"{tmp_path}/a/x.json", f"{tmp_path}/b/x.json"]
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("\ufeff" + _text(), "utf-8")
+    assert len(gather([tmp_path]).reports) == 1
+
+
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     path = save_report(run_of(), tmp_path)
+    assert path is not None
     path.chmod(0)
     if os.access(path, os.R_OK):
         pytest.skip("this user may read everything")

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from recorded import h200_run
 
+from kmeter import __version__
 from kmeter.errors import NoGpuError
 from kmeter.fleet.cluster import Answer, Step
 from kmeter.fleet.plan import Patience, Plan
 from kmeter.fleet.run import FleetRun
-from kmeter.fleet.second_look import measured_and_judged
+from kmeter.fleet.second_look import corrected, measured_and_judged, suspects, verdict_of
 from kmeter.fleet.task import Sight
 from kmeter.measure.plan import Options
 from kmeter.model.card import Identity
-from kmeter.model.ceiling import CeilingRun
+from kmeter.model.ceiling import Ceiling, CeilingRun, Status
 
 NAMES = ("dram-read", "latency-l2")
 PATIENCE = Patience(look_s=20, silence_s=60, grace_s=10, return_s=30)
@@ -38,6 +39,9 @@ class FakeCluster:
     mute: set[str] = field(default_factory=set)
     """Workers that say nothing once they measure; who is ``deaf`` too cannot be stopped."""
     deaf: set[str] = field(default_factory=set)
+    busy: set[str] = field(default_factory=set)
+    """Workers that have other work first, without an end."""
+    versions: dict[str, str] = field(default_factory=dict)
     blind: set[str] = field(default_factory=set)
     """Workers that never say what they see."""
     returns: dict[str, str] = field(default_factory=dict)
@@ -75,8 +79,13 @@ class FakeCluster:
     def look(self, worker: str) -> int:
         self._count += 1
         if worker not in self.blind:
-            sight = Sight(self.hosts[worker], tuple(self.sees[worker]))
-            self._said.append(Answer(self._count, sight if self.sees[worker] else None, "no GPU"))
+            sight = Sight(
+                self.hosts[worker],
+                tuple(self.sees[worker]),
+                self.versions.get(worker, __version__),
+                "no driver here",
+            )
+            self._said.append(Answer(self._count, sight))
         return self._count
 
     def measure(
@@ -97,7 +106,11 @@ class FakeCluster:
             self._alive.remove(worker)
             if worker in self.returns:
                 self._alive.append(self.returns[worker])
-        elif worker not in self.mute:
+            return self._count
+        if worker in self.busy:
+            return self._count
+        self._said.append(Step(asked.uuid or "", "", 0, 0))
+        if worker not in self.mute:
             self._said.append(Step(asked.uuid or "", names[0], 0, len(names)))
             self._said.append(Answer(self._count, self.run_of(worker, asked, names)))
         return self._count
@@ -259,7 +272,7 @@ def test_a_worker_that_never_says_what_it_sees_is_named() -> None:
     run.measure_all()
     assert sorted(run.runs) == ["GPU-1", "GPU-2"]
     assert run.unheard == ["b1"]
-    assert notes.troubles == ["b1: does not answer"]
+    assert notes.troubles == ["b1: is busy or does not answer"]
 
 
 def test_no_gpu_anywhere_is_an_error() -> None:
@@ -272,6 +285,45 @@ def test_no_worker_at_all_is_an_error() -> None:
     run, _ = started(FakeCluster({}, {}))
     with pytest.raises(NoGpuError):
         run.measure_all()
+
+
+def test_a_worker_that_has_other_work_is_no_fault_of_its_gpus() -> None:
+    run, notes = started(two_hosts(busy={"b1"}))
+    run.measure_all()
+    assert sorted(run.runs) == ["GPU-1", "GPU-2"]
+    assert not refusals(run)
+    assert run.unheard == ["b1", "b1"]
+    assert notes.troubles == [
+        f"b: GPU-{number} was not measured: its worker is busy" for number in (3, 4)
+    ]
+
+
+def test_a_worker_without_gpus_is_told_and_missed_by_nobody() -> None:
+    cluster = two_hosts()
+    cluster.hosts["c1"], cluster.sees["c1"] = "c", []
+    cluster = FakeCluster(cluster.hosts, cluster.sees)
+    run, notes = started(cluster)
+    run.measure_all()
+    assert len(run.runs) == 4
+    assert not run.unheard
+    assert notes.troubles == ["c1: sees no GPU: no driver here"]
+
+
+def test_a_worker_with_another_kmeter_is_not_asked_to_measure() -> None:
+    run, notes = started(two_hosts(versions={"b1": "9.9"}))
+    run.measure_all()
+    assert sorted(run.runs) == ["GPU-1", "GPU-2"]
+    assert run.unheard == ["b1"]
+    assert notes.troubles == [f"b1: it has kmeter 9.9, this is {__version__}"]
+
+
+def test_each_run_is_kept_as_soon_as_it_is_there() -> None:
+    cluster = five_gpus(shares={"GPU-2": [0.8, 0.85]})
+    kept: list[str | None] = []
+    plan = Plan(NAMES, Options(True, None, None, None), patience=PATIENCE)
+    run = FleetRun(cluster, plan, Notes(), lambda one: kept.append(one.uuid), lambda: cluster.now_s)
+    measured_and_judged(run)
+    assert kept == ["GPU-1", "GPU-2", "GPU-3", "GPU-4", "GPU-5"]
 
 
 # ---- measured again -------------------------------------------------------------------------
@@ -296,3 +348,34 @@ def test_a_gpu_that_is_slow_twice_is() -> None:
     assert verdict.findings[0].share == pytest.approx(0.85)
     assert not verdict.recovered
     assert len(cluster.given) == 6
+
+
+def again_of(change: Callable[[Ceiling], Ceiling]) -> tuple[CeilingRun, CeilingRun]:
+    """A run, and one of its first test that came out otherwise."""
+    first = h200_run()
+    return first, replace(first, ceilings=(change(first.ceilings[0]),))
+
+
+def test_what_was_skipped_the_second_time_keeps_its_first_value() -> None:
+    first, again = again_of(lambda c: replace(c, status=Status.SKIPPED, value=None))
+    assert corrected(first, again) == first
+
+
+def test_what_failed_the_second_time_has_failed() -> None:
+    first, again = again_of(lambda c: replace(c, status=Status.FAILED, value=None))
+    assert corrected(first, again).ceilings[0].status is Status.FAILED
+
+
+def test_what_failed_is_not_measured_again() -> None:
+    recorded = h200_run()
+    failed = replace(recorded.ceilings[0], status=Status.FAILED, value=None, reason="wrong")
+    run = replace(recorded, uuid="GPU-1", host="a", ceilings=(failed,))
+    verdict = verdict_of([run])
+    assert [finding.causes for finding in verdict.findings] == [("wrong",)]
+    assert suspects(verdict, {"GPU-1": run}) == {}
+
+
+def test_a_run_that_would_be_no_report_is_a_finding_of_its_own_gpu() -> None:
+    odd = replace(h200_run(), uuid="GPU-1", host="a", power_limit_w=-1.0)
+    (finding,) = verdict_of([odd]).findings
+    assert finding.causes == ("its report is none: it has an impossible power limit",)

@@ -162,6 +162,31 @@ def test_the_newest_complete_run_of_a_gpu_counts() -> None:
     assert not verdict.findings
 
 
+def test_a_newer_run_that_found_something_wrong_counts_more_than_an_older_whole_one() -> None:
+    reports = level_fleet(1.0, 1.0, 1.0, 1.0)
+    newer = replace(reports[0], started_at="2026-12-24T00:00:00Z", is_complete=False)
+    lost = replace(newer, ceilings=(), refusal="GPU lost")
+    wrong = replace(newer, ceilings=(figure("dram-read", None, Status.FAILED, "wrong"),))
+    for report_ in (lost, wrong):
+        assert [f.report.started_at for f in judge([*reports, report_]).findings] == [
+            newer.started_at
+        ]
+
+
+def test_the_newest_is_told_in_whatever_time_zone() -> None:
+    (first, *others) = level_fleet(1.0, 1.0, 1.0, 1.0)
+    older = replace(first, started_at="2026-12-01T11:00:00+02:00", origin="older")
+    newer = replace(first, started_at="2026-12-01T10:00:00+00:00", origin="newer")
+    (duplicate,) = judge([older, newer, *others]).duplicates
+    assert duplicate.origin == "older"
+
+
+def test_bus_ids_are_the_same_in_any_case() -> None:
+    reports = [replace(r, uuid=None, pci_bus_id="0000:AB:00.0") for r in level_fleet(1.0)]
+    lower = replace(reports[0], pci_bus_id="0000:ab:00.0")
+    assert len(judge([*reports, lower]).reports) == 1
+
+
 def test_a_gpu_without_uuid_is_its_place_in_a_host() -> None:
     reports = [replace(r, uuid=None) for r in level_fleet(*[1.0] * 10)]
     assert len(judge([*reports, *reports]).reports) == 10
@@ -188,8 +213,33 @@ def test_a_skipped_test_is_named_where_others_did_it() -> None:
     reports = [*level_fleet(1.0, 1.0, 1.0, 1.0), report(9, skipped)]
     verdict = judge(reports)
     assert not verdict.findings
-    assert [item.report.uuid for item in verdict.unmeasured] == ["GPU-0009"]
+    assert {item.report.uuid for item in verdict.unmeasured} == {"GPU-0009"}
+    reasons = {item.figure.name: item.figure.reason for item in verdict.unmeasured}
+    assert reasons["dram-read"] == "not enough memory is free"
+    assert reasons["l2-latency"] == "its report does not have it"
     assert not verdict.is_certain
+
+
+def test_a_test_that_only_few_did_is_not_missed() -> None:
+    reports = level_fleet(1.0, 1.0, 1.0, 1.0)
+    extra = replace(reports[0].ceilings[0], name="dram-copy")
+    reports[0] = replace(reports[0], ceilings=(*reports[0].ceilings, extra))
+    assert not judge(reports).unmeasured
+
+
+def test_gpus_that_have_no_like_are_named() -> None:
+    reports = level_fleet(1.0, 1.0, 1.0, 1.0, 0.5)
+    verdict = judge([*reports[:4], replace(reports[4], power_limit_w=350.0)])
+    assert [gpu.uuid for gpu in verdict.unjudged] == ["GPU-0004"]
+    assert not verdict.is_certain
+
+
+@pytest.mark.parametrize("share", [1 / 3, 0.8])
+def test_a_group_of_which_half_is_slow_cannot_be_judged(share: float) -> None:
+    verdict = judge(level_fleet(*[1.0] * 8, *[share] * 8))
+    assert not verdict.findings
+    assert {g.why_not_judged for g in verdict.groups} == {"the GPUs lie too far apart"}
+    assert len(verdict.unjudged) == 16
 
 
 def test_what_no_gpu_of_a_model_can_do_is_not_named() -> None:
