@@ -153,9 +153,10 @@ def connected(address: str) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError:
         raise MISSING from None
+    found = _address_of(address)
     with _quiet():
         try:
-            client = Client(_address_of(address), timeout=CONNECT_S, set_as_default=False)
+            client = Client(found, timeout=CONNECT_S, set_as_default=False)
         except Exception as error:
             words = str(error).strip().splitlines() or [type(error).__name__]
             raise UsageError(f"no Dask scheduler at {address}: {words[0]}") from None
@@ -167,7 +168,7 @@ def _address_of(text: str) -> str:
     """The address, or the one in a scheduler's file; raises UsageError for what is neither."""
     if Path(text).is_file():
         try:
-            text = json.loads(Path(text).read_bytes())["address"]
+            text = str(json.loads(Path(text).read_bytes())["address"])
         except (OSError, ValueError, TypeError, KeyError):
             raise UsageError(f"{text} is no file of a Dask scheduler") from None
     if not _ADDRESS.fullmatch(text):

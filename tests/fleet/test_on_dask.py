@@ -16,7 +16,7 @@ import fakes
 import pytest
 from fakes import FakeGpu
 from recorded import EVENTS
-from running import Finished
+from running import Finished, Run
 
 pytest.importorskip("distributed")
 
@@ -178,11 +178,19 @@ def test_a_gpu_that_was_slow_once_is_not_called_bad(fleet_run: Kmeter, tmp_path:
 # ---- a scheduler and hosts of their own -----------------------------------------------------
 
 
+WITHOUT_KMETER = (
+    "import sys; sys.modules['kmeter'] = None; from distributed.cli.dask_worker import main; main()"
+)
+
+
 @contextmanager
-def dask(told: Mapping[str, str], *command: str) -> Iterator[subprocess.Popen[str]]:
+def dask(
+    told: Mapping[str, str], name: str, *arguments: str, code: str = ""
+) -> Iterator[subprocess.Popen[str]]:
     """A scheduler or worker until the block ends; its words go to ``stderr`` as text."""
+    begin = ("-c", code) if code else ("-m", f"distributed.cli.dask_{name}")
     process = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_" + command[0], *command[1:]],
+        [sys.executable, *begin, *arguments],
         env=told, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     try:
@@ -246,6 +254,51 @@ def test_a_scheduler_that_goes_away_costs_what_was_not_measured(
     assert b"the scheduler answers no more" in err
     assert b"Traceback" not in err
     assert json.loads(out)["gpus"] == 4
+
+
+def test_a_worker_without_kmeter_is_named_and_lives_on(tmp_path: Path, libraries: Path) -> None:
+    local = ("--host", "127.0.0.1", "--no-dashboard")
+    told = environment(tmp_path / "machine", libraries, {GPUS[2].uuid: SLOW})
+    with dask(os.environ, "scheduler", *local, "--port", "0") as scheduler:
+        address = address_of(scheduler)
+        bare = ("worker", address, *local, "--no-nanny")
+        with (
+            dask(told, "worker", address, *local, "--nthreads", "1"),
+            dask(os.environ, *bare, code=WITHOUT_KMETER) as other,
+        ):
+            _wait_for_workers(address, 2)
+            finished = run_kmeter(told, "fleet", "run", "--scheduler", address, "--json", *TESTS)
+            assert other.poll() is None
+    assert "kmeter cannot be imported there" in finished.err
+    assert verdict(finished)["gpus"] == 6
+
+
+@pytest.mark.parametrize("address", ["foo", "", "http://127.0.0.1:8786", "tcp://", "/tmp"])
+def test_what_is_no_address_is_one_line(run: Run, address: str) -> None:
+    finished = run("fleet", "run", "--scheduler", address)
+    assert finished.code == 2
+    assert "is no address. Write tcp://HOST:PORT" in finished.err
+
+
+@pytest.mark.parametrize("text", ["", "{}", "not json", "[]", '{"address": 5}'])
+def test_a_file_of_no_scheduler_is_one_line(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "scheduler.json").write_text(text)
+    finished = run("fleet", "run", "--scheduler", str(tmp_path / "scheduler.json"))
+    assert finished.code == 2
+    assert finished.err.count("\n") == 1
+
+
+def test_a_gpu_that_cuda_cannot_open_costs_only_itself(tmp_path: Path, libraries: Path) -> None:
+    broken = FakeGpu(number=9, name="NVIDIA H200", cuda_error=999)
+    told = environment(tmp_path / "machine", libraries, {}, *GPUS, broken)
+    finished = run_kmeter(
+        told, "fleet", "run", "--local", "--json", "--save-to", str(tmp_path / "reports"), *TESTS
+    )
+    document = verdict(finished)
+    assert finished.code == 1
+    assert document["gpus"] == 7
+    assert flagged(document) == {None: {"the driver answers nothing about it"}}
+    assert from_files(tmp_path / "reports") == document
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path, libraries: Path) -> None:
