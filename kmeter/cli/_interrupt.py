@@ -24,18 +24,16 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def postponed() -> Iterator[None]:
-    """A block that nothing interrupts: what asked it to end meanwhile is heard behind it."""
-    asked: list[int] = []
-    numbers = (signal.SIGINT, *_ASKED)
-    before = {n: signal.signal(n, lambda number, frame: asked.append(number)) for n in numbers}
+def unheard() -> Iterator[None]:
+    """A block in which a Ctrl-C is not heard, nor ever by the processes that begin in it.
+
+    A terminal sends it to all of them, and those that work for this one end with it.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if asked:
-        raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, before)
 
 
 def _interrupt(number: int, frame: Any) -> NoReturn:

@@ -125,7 +125,7 @@ def run(
     hangs keeps nobody else. Exit 1 where a GPU is flagged.
     """
     from kmeter.cli._fleet_progress import fleet_watch
-    from kmeter.cli._interrupt import interruptible, postponed
+    from kmeter.cli._interrupt import interruptible, unheard
     from kmeter.fleet.cluster import connected, local
     from kmeter.fleet.plan import Patience, Plan
     from kmeter.fleet.run import FleetRun
@@ -142,7 +142,7 @@ def run(
     with interruptible(), ExitStack() as later:
         with fleet_watch() as watch:
             if scheduler is None:
-                with postponed():  # Dask does not clean up what it has begun
+                with unheard():
                     workers = later.enter_context(local())
             else:
                 workers = later.enter_context(connected(scheduler))

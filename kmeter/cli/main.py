@@ -87,7 +87,10 @@ def _run(arguments: list[str]) -> int:
         raise UsageError("stdout is closed")
     try:
         app = application(arguments)
-        return int(app(arguments, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
+        code = int(app(arguments, prog_name="kmeter", standalone_mode=False) or ExitCode.OK)
+        if code == ExitCode.INTERRUPTED:  # Typer makes a code of a Ctrl-C
+            raise KeyboardInterrupt
+        return code
     finally:
         sys.stdout.flush()  # while its errors can still become a line
 

@@ -138,12 +138,13 @@ def test_ctrl_c_shows_and_keeps_what_was_measured(tmp_path: Path, libraries: Pat
     command = ("fleet", "run", "--local", "--json", "--save-to", str(tmp_path / "reports"))
     with subprocess.Popen(
         [sys.executable, "-c", REPLAY, *command, *TESTS],
-        env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     ) as process:  # fmt: skip
         _wait_for(tmp_path / "machine" / f"seen-{GPUS[4].uuid}")
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: Dask's processes get it, too
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert err.splitlines()[-1] == b"kmeter: interrupted"
     assert b"Traceback" not in err
     document = json.loads(out)
     assert document["gpus"] == 4
