@@ -64,7 +64,9 @@ class FleetWatch:
 
     def again(self, gpus: int) -> None:
         """Some GPUs stand out and are measured again."""
-        self.trouble("measured again", f"{gpus} GPUs that stand out")
+        self.trouble(
+            "measured again", "a GPU that is slow" if gpus == 1 else f"{gpus} GPUs that are slow"
+        )
         self._gpus += gpus
 
     def _draw(self) -> None:

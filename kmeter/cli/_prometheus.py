@@ -13,6 +13,7 @@ from kmeter.errors import UsageError
 from kmeter.model.card import Identity
 from kmeter.model.history import History
 from kmeter.model.live import Moment
+from kmeter.sources._health import host_name
 from kmeter.views.prometheus import families
 from kmeter.views.prometheus_live import Seconds, live_metrics
 
@@ -54,7 +55,7 @@ class Exporter:
 def exporter_at(address: str) -> Iterator[Exporter]:
     """Serve what the exporter is told until the block ends; raises UsageError where that cannot be."""
     host, port = parse_address(address, OPTION)
-    exporter = Exporter(socket.gethostname(), written_address(host, port))
+    exporter = Exporter(host_name(), written_address(host, port))
     server = _server(host, port, exporter)
     Thread(target=server.serve_forever, args=(0.2,), name="prometheus", daemon=True).start()
     try:

@@ -75,6 +75,8 @@ def ceiling(
         _list(as_json=as_json, ascii_mode=ascii_mode)
         return ExitCode.OK
     if show is not None:
+        if save_to is not None:
+            raise UsageError("--show measures nothing: --save-to does not go with it")
         _show(_reference(show), as_json=as_json, ascii_mode=ascii_mode)
         return ExitCode.OK
     from kmeter.measure.catalogue import chosen_names
@@ -205,7 +207,12 @@ def _report(run: "CeilingRun", folder: Path) -> None:
 def _every(
     chosen: list[str], options: "Options", folder: Path, *, save: bool, ascii_mode: bool
 ) -> int:
-    """Measure each GPU of this machine while the others rest; raises GateFailedError where one fails."""
+    """Measure each GPU of this machine while the others rest; raises GateFailedError where one fails.
+
+    Only a terminal is shown what was measured: a launcher would gather it from a thousand hosts.
+    """
+    import sys
+
     from kmeter.cli._interrupt import interruptible
     from kmeter.cli._progress import CeilingWatch, bar
     from kmeter.fleet.gpu import client_of, gpus_here, measured
@@ -214,7 +221,7 @@ def _every(
     for gpu in gpus_here():
         with bar() as drawn, interruptible():
             run = measured(gpu, client_of(gpu, options), chosen, CeilingWatch(drawn).see)
-        if run.ceilings:
+        if run.ceilings and sys.stdout.isatty():
             _show(run, as_json=False, ascii_mode=ascii_mode)
         if save and run.ceilings:
             _save(run)

@@ -68,6 +68,10 @@ def report(
     ],
     html: Html = None,
     prometheus: Prometheus = None,
+    expect: Annotated[
+        int | None,
+        typer.Option("--expect", metavar="N", min=1, help="Exit 1 where fewer GPUs reported."),
+    ] = None,
     strict: Strict = False,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
@@ -87,6 +91,7 @@ def report(
     verdict = judge(gathered.reports)
     _show(verdict, gathered.unreadable, as_json=as_json, ascii_mode=ascii_mode)
     outputs.write(verdict, gathered.unreadable)
+    _count(verdict, expect)
     _gate(verdict, is_certain=verdict.is_certain and not gathered.unreadable, strict=strict)
     return ExitCode.OK
 
@@ -214,16 +219,23 @@ def _show(
         show(FleetView(verdict, unreadable), ascii_mode=ascii_mode)
 
 
+def _count(verdict: "Verdict", expected: int | None) -> None:
+    """Raise GateFailedError where fewer GPUs reported: what is not there tells of no fault."""
+    found = len(verdict.reports)
+    if expected is not None and found < expected:
+        raise GateFailedError(f"{found} of {expected} GPUs reported")
+
+
 def _gate(verdict: "Verdict", *, is_certain: bool, strict: bool) -> None:
     """Raise GateFailedError where a GPU is flagged, CannotTellError where not all could be judged."""
     flagged = verdict.flagged
     if flagged:
-        from kmeter.views.fleet import gpu_text
+        from kmeter.views.fleet import counted, gpu_text
 
         named = "; ".join(" ".join(gpu_text(gpu).split()) for gpu in flagged[:3])
         more = f"; {len(flagged) - 3} more" if len(flagged) > 3 else ""
-        raise GateFailedError(
-            f"{len(flagged)} of {len(verdict.reports)} GPUs stand out: {named}{more}"
-        )
+        verb = "stands" if len(flagged) == 1 else "stand"
+        count = f"{len(flagged)} of {counted(len(verdict.reports), 'GPU')}"
+        raise GateFailedError(f"{count} {verb} out: {named}{more}")
     if strict and not is_certain:
         raise CannotTellError("not every GPU could be read and judged")

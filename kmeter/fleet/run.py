@@ -89,7 +89,8 @@ class FleetRun:
         self._work()
         if not self.runs:
             silent = f", and {len(self.unheard)} told nothing" if self.unheard else ""
-            raise NoGpuError(f"no worker of this scheduler sees a GPU{silent}")
+            none = "no worker of this scheduler sees a GPU" if self._known else "it has no workers"
+            raise NoGpuError(f"{none}{silent}")
 
     def measure_again(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, CeilingRun]:
         """Measure some tests of some GPUs once more: their runs, which ``runs`` does not hold."""

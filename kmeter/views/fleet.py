@@ -12,7 +12,7 @@ from kmeter.model.fleet import Figure, Finding, Group, Report, Test, Unmeasured,
 from kmeter.model.outliers import FEWEST
 from kmeter.units import UNKNOWN, number, percent, si
 from kmeter.views.ceiling import UNITS
-from kmeter.views.fleet_strip import ruler, strip_plot
+from kmeter.views.fleet_strip import legend, ruler, strip_plot
 from kmeter.views.tables import Cell, Column, WideOrStacked, indented, table_width
 
 _NARROWEST, _WIDEST = 17, 61
@@ -150,6 +150,7 @@ def _groups(groups: Sequence[Group], options: ConsoleOptions) -> Iterator[Render
     )
     strips = [_strip(group, width, is_ascii=is_ascii) for group in groups]
     yield WideOrStacked(columns, [(*row, s) for row, s in zip(rows, strips, strict=True)])
+    yield Text(legend(ascii_only=is_ascii), style="dim")
 
 
 def _row(group: Group) -> tuple[str, ...]:

@@ -36,15 +36,22 @@ def _gpu(report: Report) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
+    """What has no value has its causes for a reason."""
     figure = finding.figure
+    reason = None if finding.share is not None else "; ".join(finding.causes)
     return {
         "kind": finding.kind,
         **_gpu(finding.report),
         "test": figure.name if figure else None,
+        "test_reason": None if figure else "nothing could be measured",
         "is_quick": figure.is_quick if figure else None,
         "measure": figure.measure if figure else None,
         "value": figure.value if figure else None,
+        "value_reason": reason,
+        "median": finding.median,
         "share_of_median": finding.share,
+        "share_of_median_reason": reason,
+        "flagged_below_share": finding.lowest,
         "causes": list(finding.causes),
     }
 

@@ -52,6 +52,14 @@ def ruler(width: int, *, ascii_only: bool = False) -> str:
     return "".join(signs).rstrip()
 
 
+def legend(*, ascii_only: bool = False) -> str:
+    """What the signs mean."""
+    line, middle, flagged, below = (
+        _sign(sign, ascii_only) for sign in (_LINE, _MIDDLE, _FLAGGED, _BELOW)
+    )
+    return f"{middle} median, slow to the left; {line} flagged from here on ({flagged}, {below} further off)"
+
+
 def _cell(place: float, width: int) -> int:
     """The cell of a place in margins from the median; what is beyond stands in the last one."""
     within = min(MARGINS, max(-MARGINS, place))

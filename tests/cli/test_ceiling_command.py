@@ -19,6 +19,7 @@ import kmeter.sources as references
 from kmeter.cli._interrupt import interruptible
 from kmeter.fleet.reports import gather
 from kmeter.model.ceiling import Status
+from kmeter.model.fleet_verdict import judge
 
 FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
 REPLAY = (
@@ -353,7 +354,8 @@ def test_every_gpu_is_measured_and_reported(every: Ceiling, tmp_path: Path) -> N
     gpus = [FakeGpu(number=1), FakeGpu(number=2)]
     finished = every(gpus, {}, "--save-to", str(tmp_path / "out"))
     assert finished.code == 0
-    assert finished.out.count("dram-read") == 2
+    assert finished.out == ""
+    assert finished.err.count("reported to") == 2
     assert {r.uuid for r in gather([tmp_path / "out"]).reports} == {gpu.uuid for gpu in gpus}
 
 
@@ -369,6 +371,25 @@ def test_a_gpu_that_cannot_be_measured_is_reported_with_its_reason(
     assert reports[gpus[0].uuid].refusal == "CuPy cannot use this GPU"
     assert not reports[gpus[1].uuid].refusal
     assert "lost" in reports[gpus[2].uuid].refusal
+
+
+def test_a_failed_test_of_any_gpu_fails_the_command(every: Ceiling, tmp_path: Path) -> None:
+    gpus = [FakeGpu(number=1), FakeGpu(number=2)]
+    finished = every(gpus, {gpus[0].uuid: {"share": 0.0}}, "--save-to", str(tmp_path / "out"))
+    assert finished.code == 0  # it is the verdict that finds a value that cannot be
+    assert judge(gather([tmp_path / "out"]).reports).flagged[0].uuid == gpus[0].uuid
+
+
+def test_what_is_shown_is_not_reported(kmeter: Ceiling, tmp_path: Path) -> None:
+    finished = kmeter("ceiling", "--show", "h200", "--save-to", str(tmp_path / "out"))
+    assert finished.code == 2
+    assert "--save-to does not go with it" in finished.err
+
+
+def test_a_folder_is_made_before_anything_is_measured(kmeter: Ceiling, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    finished = kmeter("ceiling", "dram-read", "--save-to", str(tmp_path / "file" / "x"))
+    assert (finished.code, finished.out) == (2, "")
 
 
 @pytest.mark.parametrize(

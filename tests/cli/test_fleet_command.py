@@ -55,7 +55,7 @@ def test_a_slow_gpu_fails_and_is_named(run: Run, written: Written) -> None:
     assert finished.code == ExitCode.GATE_FAILED
     assert "no cause seen" in finished.out
     assert finished.err == (
-        "kmeter: 1 of 5 GPUs stand out: node1 0000:00:00.0 GPU-00000004-0000-0000-0000-000000000000\n"
+        "kmeter: 1 of 5 GPUs stands out: node1 0000:00:00.0 GPU-00000004-0000-0000-0000-000000000000\n"
     )
 
 
@@ -86,6 +86,26 @@ def test_a_slow_gpu_counts_for_more_than_an_unread_file(run: Run, written: Writt
     folder = written(1.0, 1.0, 1.0, 1.0, 0.5)
     (folder / "cut.json").write_text("{")
     assert run("fleet", "report", str(folder), "--strict").code == ExitCode.GATE_FAILED
+
+
+@pytest.mark.parametrize(("expected", "code"), [("4", 0), ("5", 1)])
+def test_fewer_reports_than_expected_fail(
+    run: Run, written: Written, expected: str, code: int
+) -> None:
+    finished = run("fleet", "report", str(written(*[1.0] * 4)), "--expect", expected)
+    assert finished.code == code
+    assert ("4 of 5 GPUs reported" in finished.err) == bool(code)
+
+
+@pytest.mark.parametrize("text", ["nan", "0s", "soon"])
+def test_a_timeout_is_a_second_or_more(run: Run, text: str) -> None:
+    assert run("fleet", "run", "--local", "--timeout", text).code == ExitCode.USAGE
+
+
+def test_one_file_cannot_be_two(run: Run, written: Written, tmp_path: Path) -> None:
+    both = str(tmp_path / "x")
+    folder = str(written(*[1.0] * 4))
+    assert run("fleet", "report", folder, "--html", both, "--prometheus", both).code == 2
 
 
 def test_a_folder_without_reports_is_bad_input(run: Run, tmp_path: Path) -> None:
@@ -150,7 +170,7 @@ def test_a_page_and_metrics_are_written(run: Run, written: Written, tmp_path: Pa
 
 def test_a_place_that_cannot_be_written_is_one_line(run: Run, written: Written) -> None:
     finished = run("fleet", "report", str(written(*[1.0] * 4)), "--html", "/nowhere/x.html")
-    assert finished.code == ExitCode.USAGE
+    assert (finished.code, finished.out) == (ExitCode.USAGE, "")
     assert "cannot write '/nowhere/x.html'" in finished.err
 
 

@@ -170,7 +170,7 @@ def test_a_gpu_that_is_reported_twice_counts_once(fleet_run: Kmeter, tmp_path: P
 def test_a_gpu_that_was_slow_once_is_not_called_bad(fleet_run: Kmeter, tmp_path: Path) -> None:
     finished = fleet_run({GPUS[1].uuid: {"shares": {"dram-copy": 0.9}, "once": True}})
     document = verdict(finished)
-    assert "measured again: 2 GPUs that stand out" in finished.err
+    assert "measured again: 2 GPUs that are slow" in finished.err
     assert [(f["uuid"], f["test"]) for f in document["recovered"]] == [(GPUS[1].uuid, "dram-copy")]
     assert flagged(document) == {GPUS[2].uuid: CLOCK}
     assert flagged(from_files(tmp_path / "reports")) == flagged(document)
