@@ -10,6 +10,7 @@ from recorded import h200_run
 
 from kmeter.errors import UsageError
 from kmeter.fleet.reports import decode_report, gather, report_text, save_report
+from kmeter.measure.catalogue import names_of
 from kmeter.model.ceiling import CeilingRun, Conditions, Status
 from kmeter.model.fleet import Figure
 
@@ -102,6 +103,23 @@ def test_a_run_of_kmeter_ceiling_json_is_a_report(tmp_path: Path) -> None:
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no"):
         gather([tmp_path / "nowhere"])
+
+
+REAL = Path(__file__).parents[1] / "data" / "fleet" / "h200-quick.json"
+
+
+def test_the_report_of_a_real_h200_is_read() -> None:
+    """Of ``kmeter ceiling --quick --save-to``; its host and UUID are made up."""
+    (report,), unreadable = gather([REAL])
+    assert not unreadable
+    assert (report.gpu_name, report.power_limit_w, report.uncorrected_errors) == (
+        "NVIDIA H200",
+        700,
+        0,
+    )
+    assert {figure.conditions.busy_neighbours for figure in report.ceilings} == {0}
+    assert {figure.name for figure in report.ceilings} == set(names_of(quick=True))
+    assert all(figure.is_quick and figure.value for figure in report.ceilings)
 
 
 # ---- what is no report ----------------------------------------------------------------------
