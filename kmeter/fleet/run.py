@@ -83,6 +83,8 @@ class FleetRun:
         self._running: dict[int, Job] = {}
         self._late: dict[int, Job] = {}
         self._looked_s = float("-inf")
+        self._may_begin = True
+        """Whether a host may have become idle: that is not looked for with every word."""
 
     def measure_all(self) -> None:
         """Measure every GPU that any worker sees; raises NoGpuError where none sees one."""
@@ -144,7 +146,7 @@ class FleetRun:
 
     def _look_around(self) -> None:
         """Who came, who went, who is silent."""
-        self._looked_s = self._now()
+        self._looked_s, self._may_begin = self._now(), True
         self._alive = set(self._cluster.workers())
         for worker in sorted(self._alive - self._known):
             self._known.add(worker)
@@ -166,6 +168,7 @@ class FleetRun:
 
     def _sight(self, answer: Answer) -> None:
         worker, _ = self._looking.pop(answer.ticket)
+        self._may_begin = True
         trouble = _trouble(answer)
         if trouble:
             self._watch.trouble(worker, trouble)
@@ -195,10 +198,15 @@ class FleetRun:
 
     def _begin(self) -> None:
         """Give each host that is idle its next GPU."""
+        if not self._may_begin:
+            return
+        self._may_begin = False
         busy = {job.host for job in self._running.values()}
         for job in list(self._waiting):
+            if job.host in busy:
+                continue
             worker = self._worker_for(job)
-            if job.host in busy or worker is None:
+            if worker is None:
                 continue
             self._waiting.remove(job)
             busy.add(job.host)
@@ -214,6 +222,7 @@ class FleetRun:
         return next(able, None)
 
     def _ended(self, job: Job, answer: Answer) -> None:
+        self._may_begin = True
         if isinstance(answer.result, CeilingRun):
             run = answer.result
             if job.stopped_s is not None and not run.is_complete:
