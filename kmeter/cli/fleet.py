@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from kmeter.model.ceiling import CeilingRun
     from kmeter.model.fleet import Verdict
 
-fleet = typer.Typer(
-    help="Which of many GPUs is slower than its like, and why.", no_args_is_help=True
-)
+fleet = typer.Typer()
+
+
+@fleet.callback(invoke_without_command=True)
+def judged(context: typer.Context) -> None:
+    """Which of many GPUs is slower than its like, and why."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
 
 Html = Annotated[
     str | None, typer.Option("--html", metavar="FILE", help="Write one page with every strip.")
@@ -28,6 +34,10 @@ Html = Annotated[
 Prometheus = Annotated[
     str | None,
     typer.Option("--prometheus", metavar="FILE", help="Write a textfile collector's .prom."),
+]
+Expect = Annotated[
+    int | None,
+    typer.Option("--expect", metavar="N", min=1, help="Exit 1 where fewer GPUs reported."),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 4 where not all could be read and judged.")
@@ -68,10 +78,7 @@ def report(
     ],
     html: Html = None,
     prometheus: Prometheus = None,
-    expect: Annotated[
-        int | None,
-        typer.Option("--expect", metavar="N", min=1, help="Exit 1 where fewer GPUs reported."),
-    ] = None,
+    expect: Expect = None,
     strict: Strict = False,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
@@ -120,13 +127,14 @@ def run(
     ] = None,
     html: Html = None,
     prometheus: Prometheus = None,
+    expect: Expect = None,
     strict: Strict = False,
     as_json: AsJson = False,
     ascii_mode: Ascii = False,
 ) -> int:
     """Measure every GPU that the workers of a Dask scheduler see, and judge them.
 
-    One GPU of a host is measured at a time, and one that stands out once more. A worker that dies or
+    One GPU of a host is measured at a time, and one that is slow once more. A worker that dies or
     hangs keeps nobody else. Exit 1 where a GPU is flagged.
     """
     from kmeter.cli._fleet_progress import fleet_watch
@@ -159,6 +167,7 @@ def run(
     outputs.write(verdict, ())
     if ending is not None:
         raise ending
+    _count(verdict, expect)
     _gate(verdict, is_certain=verdict.is_certain and not measuring.unheard, strict=strict)
     return ExitCode.OK
 

@@ -188,4 +188,6 @@ def test_a_ceiling_that_there_is_not_is_refused_before_anybody_is_asked(run: Run
 
 
 def test_without_a_subcommand_help_is_shown(run: Run) -> None:
-    assert "report" in run("fleet", "--help").out
+    finished = run("fleet")
+    assert finished.code == ExitCode.OK
+    assert "Commands:\n  report  Judge what GPUs reported" in finished.out
