@@ -95,11 +95,11 @@ def ceiling(
             )
         return _every(chosen, options, save_to, save=save, ascii_mode=ascii_mode)
     run = _measure(device, chosen, options, lock_clocks)
-    _show(run, as_json=as_json, ascii_mode=ascii_mode)
     if save:
         _save(run)
     if save_to is not None:
         _report(run, save_to)
+    _show(run, as_json=as_json, ascii_mode=ascii_mode)
     if not run.is_complete:
         return ExitCode.INTERRUPTED
     _judge(run, reference, allowed)
