@@ -221,11 +221,11 @@ def _every(
     for gpu in gpus_here():
         with bar() as drawn, interruptible():
             run = measured(gpu, client_of(gpu, options), chosen, CeilingWatch(drawn).see)
-        if run.ceilings and sys.stdout.isatty():
-            _show(run, as_json=False, ascii_mode=ascii_mode)
         if save and run.ceilings:
             _save(run)
         _report(run, folder)
+        if run.ceilings and sys.stdout.isatty():
+            _show(run, as_json=False, ascii_mode=ascii_mode)
         if not run.is_complete and not run.refusal:
             return ExitCode.INTERRUPTED
         failed += _failures(run)
@@ -238,7 +238,7 @@ def _failures(run: "CeilingRun") -> "Iterator[str]":
     """What is wrong with a GPU, each after its name."""
     from kmeter.model.ceiling import Status
 
-    name = run.uuid or run.pci_bus_id or f"GPU {run.ordinal}"
+    name = run.uuid or run.pci_bus_id or run.number
     if run.refusal:
         yield f"{name}: {run.refusal}"
     failed = [ceiling.name for ceiling in run.ceilings if ceiling.status is Status.FAILED]

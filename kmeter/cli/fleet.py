@@ -1,6 +1,6 @@
 """``kmeter fleet``: which of many GPUs is slower than its like."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -96,8 +96,10 @@ def report(
     if not gathered.reports:
         raise UsageError(_nothing(gathered), "kmeter ceiling --quick --save-to DIR writes reports")
     verdict = judge(gathered.reports)
-    _show(verdict, gathered.unreadable, as_json=as_json, ascii_mode=ascii_mode)
-    outputs.write(verdict, gathered.unreadable)
+    try:
+        outputs.write(verdict, gathered.unreadable)
+    finally:
+        _show(verdict, gathered.unreadable, as_json=as_json, ascii_mode=ascii_mode)
     _count(verdict, expect)
     _gate(verdict, is_certain=verdict.is_certain and not gathered.unreadable, strict=strict)
     return ExitCode.OK
@@ -151,7 +153,7 @@ def run(
     chosen = chosen_names(names or [], quick=not thorough)
     patience = Patience(silence_s=_silence_s(timeout))
     plan = Plan(chosen, Options(not thorough, None, None, None), patience=patience)
-    keep = _keeper(save_to)
+    keep = Keeper(save_to)
     with interruptible(), ExitStack() as later:
         with fleet_watch() as watch:
             if scheduler is None:
@@ -163,10 +165,15 @@ def run(
             verdict, ending = _measured(measuring, watch)
         for measured in measuring.runs.values():
             keep(measured)
-        _show(verdict, (), as_json=as_json, ascii_mode=ascii_mode)
-    outputs.write(verdict, ())
-    if ending is not None:
-        raise ending
+        try:
+            outputs.write(verdict, ())
+        finally:
+            _show(
+                verdict, (), measuring.unheard, as_json=as_json, ascii_mode=ascii_mode
+            )  # fmt: skip
+    error = ending or keep.error
+    if error is not None:
+        raise error
     _count(verdict, expect)
     _gate(verdict, is_certain=verdict.is_certain and not measuring.unheard, strict=strict)
     return ExitCode.OK
@@ -179,15 +186,31 @@ def _silence_s(text: str) -> float:
     return seconds
 
 
-def _keeper(folder: Path | None) -> "Callable[[CeilingRun], object]":
-    """What writes a run into the folder, which must be one; raises UsageError."""
-    if folder is None:
-        return lambda run: None
-    from functools import partial
+class Keeper:
+    """Writes reports into a folder; what cannot be written costs no measurement.
 
-    from kmeter.fleet.reports import ready_folder, save_report
+    Raises UsageError for what cannot be a folder.
+    """
 
-    return partial(save_report, folder=ready_folder(folder))
+    def __init__(self, folder: Path | None) -> None:
+        self.error: KmeterError | None = None
+        """The first one."""
+        self._folder = folder
+        if folder is not None:
+            from kmeter.fleet.reports import ready_folder
+
+            ready_folder(folder)
+
+    def __call__(self, run: "CeilingRun") -> None:
+        """Keep a run, where there is a folder."""
+        if self._folder is None:
+            return
+        from kmeter.fleet.reports import save_report
+
+        try:
+            save_report(run, self._folder)
+        except KmeterError as error:
+            self.error = self.error or error
 
 
 def _measured(
@@ -214,14 +237,19 @@ def _nothing(gathered: "Gathered") -> str:
 
 
 def _show(
-    verdict: "Verdict", unreadable: "Sequence[Unreadable]", *, as_json: bool, ascii_mode: bool
+    verdict: "Verdict",
+    unreadable: "Sequence[Unreadable]",
+    left_out: Sequence[str] = (),
+    *,
+    as_json: bool,
+    ascii_mode: bool,
 ) -> None:
     from kmeter.cli.output import show, show_json
 
     if as_json:
         from kmeter.views.fleet_json import fleet_document
 
-        show_json(fleet_document(verdict, unreadable))
+        show_json(fleet_document(verdict, unreadable, left_out))
     else:
         from kmeter.views.fleet import FleetView
 

@@ -86,9 +86,10 @@ class Cluster:
             return
         if asked.status == "finished" and asked.result(timeout=FETCH_S) is not None:
             self._follow(ticket, self._submitted(worker, task.look))
-        else:
-            del self._futures[ticket]
-            self.inbox.put(Answer(ticket, reason="kmeter cannot be imported there"))
+            return
+        del self._futures[ticket]
+        is_lost = asked.status not in {"finished", "error"}
+        self.inbox.put(Answer(ticket, reason="kmeter cannot be imported there", is_lost=is_lost))
 
     def measure(self, worker: str, *arguments: Any) -> int:
         """Have a worker measure a GPU, see ``task.measure``: the ticket of its ``Answer``."""

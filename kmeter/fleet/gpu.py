@@ -29,7 +29,12 @@ def gpus_here() -> tuple[Identity, ...]:
 
 def key_of(gpu: Identity, host: str) -> str:
     """What names a GPU among all hosts: its UUID, else its place there."""
-    return gpu.uuid or f"{host} {gpu.pci_bus_id or f'GPU {gpu.ordinal}'}"
+    return gpu.uuid or f"{host} {gpu.pci_bus_id or number_of(gpu)}"
+
+
+def number_of(gpu: Identity) -> str:
+    """``GPU 3`` as CUDA counts, ``NVML GPU 3`` where CUDA does not see it."""
+    return f"NVML GPU {gpu.nvml_index}" if gpu.ordinal is None else f"GPU {gpu.ordinal}"
 
 
 def client_of(gpu: Identity, options: Options, command: Sequence[str] = MODULE) -> Client:
@@ -83,5 +88,5 @@ def _unmeasured(gpu: Identity, options: Options) -> CeilingRun:
         is_complete=False,
         host=host_name(),
         pci_bus_id=gpu.pci_bus_id,
-        ordinal=gpu.ordinal,
+        number=number_of(gpu),
     )

@@ -65,7 +65,7 @@ def save_report(run: CeilingRun, folder: Path) -> Path | None:
 
     None where the run was interrupted and the file there is of one that was not: that one is kept.
     """
-    gpu = run.uuid or run.pci_bus_id or f"GPU{run.ordinal}"
+    gpu = run.uuid or run.pci_bus_id or run.number
     name = f"{_file_name(run.host or 'unknown-host')}-{_file_name(gpu)}.json"
     path = ready_folder(folder) / name
     was_interrupted = not run.is_complete and not run.refusal
@@ -162,8 +162,11 @@ def _below(folder: Path, unreadable: list[Unreadable]) -> Iterator[Path]:
 
 
 def _bytes_of(path: Path) -> bytes:
-    if not path.is_file():  # a pipe would be waited for
-        raise UsageError("no ordinary file" if path.exists() else "it leads nowhere")
+    try:
+        if not path.is_file():  # a pipe would be waited for
+            raise UsageError("no ordinary file" if path.exists() else "it leads nowhere")
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}") from None
     raw = read_bounded(path, LARGEST_BYTES, "report").removeprefix(_BYTE_ORDER_MARK)
     if not raw.strip():
         raise UsageError("empty")
@@ -203,7 +206,7 @@ def _checked(report: Report) -> Report:
         raise UsageError("it has no tests")
     words = (
         report.gpu_name, report.uuid, report.host, report.pci_bus_id, report.driver_version,
-        report.started_at,
+        report.started_at, report.number,
     )  # fmt: skip
     if not all(word is None or word.isprintable() for word in words):
         raise UsageError("it has words that are not printable")

@@ -71,7 +71,7 @@ class FleetRun:
         self._keep = keep
         self.runs: dict[str, CeilingRun] = {}
         self.unheard: list[str] = []
-        """Workers that never said what they see."""
+        """Workers that never said what they see, and GPUs whose workers had other work."""
         self._cluster, self._plan, self._watch, self._now = cluster, plan, watch, now
         self._gpus: dict[str, tuple[Identity, str]] = {}
         self._seen_by: dict[str, list[str]] = defaultdict(list)
@@ -79,6 +79,7 @@ class FleetRun:
         self._known: set[str] = set()
         self._alive: set[str] = set()
         self._hanging: set[str] = set()
+        self._busy: set[str] = set()
         self._waiting: list[Job] = []
         self._running: dict[int, Job] = {}
         self._late: dict[int, Job] = {}
@@ -90,8 +91,9 @@ class FleetRun:
         """Measure every GPU that any worker sees; raises NoGpuError where none sees one."""
         self._work()
         if not self.runs:
-            silent = f", and {len(self.unheard)} told nothing" if self.unheard else ""
+            silent = f", and {len(self.unheard)} were left out" if self.unheard else ""
             none = "no worker of this scheduler sees a GPU" if self._known else "it has no workers"
+            none = "no GPU was measured" if self._gpus else none
             raise NoGpuError(f"{none}{silent}")
 
     def measure_again(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, CeilingRun]:
@@ -147,7 +149,9 @@ class FleetRun:
     def _look_around(self) -> None:
         """Who came, who went, who is silent."""
         self._looked_s, self._may_begin = self._now(), True
-        self._alive = set(self._cluster.workers())
+        alive = set(self._cluster.workers())
+        self._lose(self._known - alive)
+        self._alive = alive
         for worker in sorted(self._alive - self._known):
             self._known.add(worker)
             self._looking[self._cluster.look(worker)] = (worker, self._now())
@@ -166,9 +170,20 @@ class FleetRun:
         for job in list(self._waiting):
             self._give_up(job)
 
+    def _lose(self, gone: set[str]) -> None:
+        """Workers that went may come back under their address: then they are new ones."""
+        self._known -= gone
+        self._hanging -= gone
+        for job in self._waiting:
+            if gone & set(self._seen_by[job.key]):
+                job.heard_s = self._now()  # from now on somebody is waited for
+
     def _sight(self, answer: Answer) -> None:
         worker, _ = self._looking.pop(answer.ticket)
         self._may_begin = True
+        if answer.is_lost:
+            self._known.discard(worker)  # and asked again
+            return
         trouble = _trouble(answer)
         if trouble:
             self._watch.trouble(worker, trouble)
@@ -178,7 +193,8 @@ class FleetRun:
         new = 0
         for gpu in answer.result.gpus:
             key = key_of(gpu, answer.result.host)
-            self._seen_by[key].append(worker)
+            if worker not in self._seen_by[key]:
+                self._seen_by[key].append(worker)
             if key not in self._gpus:
                 self._gpus[key] = (gpu, answer.result.host)
                 job = Job(key, gpu, answer.result.host, self._plan.names, heard_s=self._now())
@@ -218,7 +234,8 @@ class FleetRun:
             self._running[ticket] = job
 
     def _worker_for(self, job: Job) -> str | None:
-        able = (w for w in self._seen_by[job.key] if w in self._alive and w not in self._hanging)
+        unable = self._hanging | self._busy
+        able = (w for w in self._seen_by[job.key] if w in self._alive and w not in unable)
         return next(able, None)
 
     def _ended(self, job: Job, answer: Answer) -> None:
@@ -254,8 +271,13 @@ class FleetRun:
         if self._now() - job.heard_s > self._plan.patience.turn_s:
             del self._running[ticket]
             self._cluster.forget(ticket)
-            self.unheard.append(job.worker)
-            self._watch.trouble(job.host, f"{job.key} was not measured: its worker is busy")
+            self._busy.add(job.worker)
+            self._leave_out(job)
+
+    def _leave_out(self, job: Job) -> None:
+        self.unheard.append(job.key)
+        self._watch.trouble(job.host, f"{job.key} was not measured: its worker is busy")
+        self._watch.ended(job.host, job.gpu)
 
     def _silent(self, ticket: int, job: Job) -> None:
         """First it is asked to stop; who does not is left alone, with all that only it sees."""
@@ -282,7 +304,10 @@ class FleetRun:
         """Refuse a GPU that nobody is left for."""
         if self._worker_for(job) is None and not self._may_return(job):
             self._waiting.remove(job)
-            self._refuse(job, job.trouble or "its worker went away or hangs")
+            if self._busy & set(self._seen_by[job.key]):
+                self._leave_out(job)
+            else:
+                self._refuse(job, job.trouble or "its worker went away or hangs")
 
     def _may_return(self, job: Job) -> bool:
         is_asked = any(worker in self._alive for worker, _ in self._looking.values())

@@ -25,7 +25,7 @@ def report_of(run: CeilingRun) -> Report:
         named = (run.gpu_name, run.uuid, run.host, run.pci_bus_id)
         name, uuid, host, bus_id = (text and printable(text) for text in named)
         return Report(
-            name or "", uuid, run.started_at, host=host, pci_bus_id=bus_id, ordinal=run.ordinal,
+            name or "", uuid, run.started_at, host=host, pci_bus_id=bus_id, number=run.number,
             is_complete=False, refusal=f"its report is none: {error.message}",
         )  # fmt: skip
 
@@ -44,7 +44,8 @@ def measured_and_judged(
         return first
     tell(len(wanted))
     for key, again in fleet.measure_again(wanted).items():
-        fleet.runs[key] = corrected(fleet.runs[key], again)
+        first_run = fleet.runs.get(key)  # none of a GPU whose worker came meanwhile
+        fleet.runs[key] = again if first_run is None else corrected(first_run, again)
     second = verdict_of(fleet.runs.values())
     confirmed = {_what(finding) for finding in second.findings}
     slow = (f for f in first.findings if f.kind is Kind.SLOW)

@@ -1,5 +1,6 @@
 """What a Dask worker does for kmeter: it says which GPUs it sees, and measures one of them."""
 
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -53,10 +54,13 @@ def measure(
 
 
 def stop(topic: str) -> None:
-    """End what this process measures for that run: the task returns what was finished."""
+    """End what this process measures for that run: the task returns what was finished.
+
+    In a thread: Dask calls this where the worker hears everything else, and a process may be slow to end.
+    """
     client = _at_work.get(topic)
     if client is not None:
-        client.stop()
+        threading.Thread(target=client.stop, daemon=True).start()
 
 
 class _Steps:

@@ -186,7 +186,7 @@ def _run(machine: Machine, card: Card, options: Options, planned: int) -> Ceilin
         host=host_name(),
         pci_bus_id=card.pci_bus_id,
         power_limit_w=card.fact("power_limit_w").value or None,
-        ordinal=card.ordinal,
+        number=f"GPU {card.ordinal}",
     )
 
 

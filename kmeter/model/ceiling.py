@@ -157,8 +157,8 @@ class CeilingRun:
     """The one that is enforced."""
     uncorrected_errors: int | None = None
     """ECC errors since the driver was loaded that could not be corrected."""
-    ordinal: int | None = None
-    """Its number for CUDA, where nothing else names it."""
+    number: str = ""
+    """``GPU 3``: what names it in its host where it has neither UUID nor bus id."""
     refusal: str = ""
     """Why it could not be measured, or not to its end, through a fault that was no interruption."""
 

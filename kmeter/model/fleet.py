@@ -45,8 +45,8 @@ class Report:
     is_complete: bool = True
     refusal: str = ""
     """Why nothing at all could be measured on it."""
-    ordinal: int | None = None
-    """Its number for CUDA, where nothing else is known of it."""
+    number: str = ""
+    """``GPU 3``: what names it in its host where nothing else does."""
     origin: str = ""
     """The file that it came from, or who sent it."""
 
@@ -57,11 +57,6 @@ class Report:
             return (self.uuid.lower(), "")
         place = self.pci_bus_id.lower() if self.pci_bus_id else self.number
         return (self.host, place) if self.host and place else ("", "")
-
-    @property
-    def number(self) -> str:
-        """``GPU 3``: CUDA's number; empty where it is unknown."""
-        return "" if self.ordinal is None else f"GPU {self.ordinal}"
 
     @property
     def has_failed(self) -> bool:

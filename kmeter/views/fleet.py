@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
 from kmeter.model.ceiling import Measure
-from kmeter.model.fleet import Figure, Finding, Group, Report, Test, Unmeasured, Verdict
+from kmeter.model.fleet import Figure, Finding, Group, Kind, Report, Test, Unmeasured, Verdict
 from kmeter.model.outliers import FEWEST
 from kmeter.units import UNKNOWN, number, percent, si
 from kmeter.views.ceiling import UNITS
@@ -73,8 +73,9 @@ def amount(value: float | None, measure: Measure) -> str:
 
 
 def why(finding: Finding) -> str:
-    """Its causes on one line."""
-    return "; ".join(finding.causes) or NO_CAUSE
+    """Its causes on one line, or that nobody knows them."""
+    unknown = NO_CAUSE if finding.kind is Kind.SLOW else "no reason given"
+    return "; ".join(filter(None, finding.causes)) or unknown
 
 
 # ---- GPUs that need attention ---------------------------------------------------------------

@@ -4,17 +4,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from kmeter.model.fleet import Finding, Group, Kind, Report, Test, Unmeasured, Verdict
+from kmeter.model.fleet import Finding, Group, Report, Test, Unmeasured, Verdict
 from kmeter.model.fleet_verdict import test_of
 from kmeter.units import UNKNOWN, percent
 from kmeter.views.fleet import (
-    NO_CAUSE,
     amount,
+    by_gpu,
     counted,
     gpu_text,
     headline,
     interrupted,
     section_text,
+    why,
 )
 from kmeter.views.fleet_strip_svg import (
     FLEET_STRIP_LAYOUT,
@@ -108,7 +109,7 @@ def _flagged(verdict: Verdict, strips: dict[Test, int]) -> Iterator[str]:
     """A block of lines a GPU, the worst first."""
     if not verdict.findings:
         return
-    gpus = _by_gpu(verdict.findings)
+    gpus = by_gpu(verdict.findings)
     ends = accumulate(len(same) for same in gpus)
     whole = [same for same, end in zip(gpus, ends, strict=True) if end <= MOST_ROWS]
     blocks = [[_gpu(same[0].report), *(_found(f, strips) for f in same)] for same in whole]
@@ -120,17 +121,9 @@ def _flagged(verdict: Verdict, strips: dict[Test, int]) -> Iterator[str]:
     yield from _listed("More GPUs that need attention", headings, lines, note)
 
 
-def _by_gpu(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """The worst first, both the GPUs and what was found about each."""
-    by_gpu: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_gpu[finding.report.identity].append(finding)
-    return list(by_gpu.values())
-
-
 def _in_brief(findings: Sequence[Finding]) -> str:
     worst = findings[0]
-    return _row(_who(worst.report), str(len(findings)), percent(worst.share), words=_why(worst))
+    return _row(_who(worst.report), str(len(findings)), percent(worst.share), words=why(worst))
 
 
 def _gpu(report: Report) -> str:
@@ -160,13 +153,8 @@ def _line(first: str, finding: Finding, numbers: Sequence[str]) -> str:
     cells = "".join(tag("td", number) for number in numbers)
     return (
         f'<tr>{first}<td class="bad">{escaped(measured)}</td>{cells}'
-        f'<td class="words">{escaped(_why(finding))}</td></tr>'
+        f'<td class="words">{escaped(why(finding))}</td></tr>'
     )
-
-
-def _why(finding: Finding) -> str:
-    otherwise = "no reason given" if finding.kind is Kind.FAILED else NO_CAUSE
-    return "; ".join(filter(None, finding.causes)) or otherwise
 
 
 # ---- strips ---------------------------------------------------------------------------------

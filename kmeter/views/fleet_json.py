@@ -7,8 +7,13 @@ from kmeter.model.fleet import Finding, Group, Report, Test, Unmeasured, Verdict
 from kmeter.views.fleet import interrupted
 
 
-def fleet_document(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """``kmeter.fleet/1``: a median is in the base unit that its ``measure`` names, a share is a fraction."""
+def fleet_document(
+    verdict: Verdict, unreadable: Sequence[tuple[str, str]], left_out: Sequence[str] = ()
+) -> dict[str, Any]:
+    """``kmeter.fleet/1``: a median is in the base unit that its ``measure`` names, a share is a fraction.
+
+    ``left_out`` are workers and GPUs that a run did not hear of.
+    """
     return {
         "schema": "kmeter.fleet/1",
         "gpus": len(verdict.reports),
@@ -21,6 +26,8 @@ def fleet_document(verdict: Verdict, unreadable: Sequence[tuple[str, str]]) -> d
         "unjudged": [_gpu(report) for report in verdict.unjudged],
         "interrupted": [_gpu(report) for report in interrupted(verdict)],
         "duplicates": [{**_gpu(r), "origin": r.origin} for r in verdict.duplicates],
+        "left_out": list(left_out),
+        "is_certain": verdict.is_certain and not unreadable and not left_out,
         "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
     }
 

@@ -81,6 +81,7 @@ def _labels(**labels: str | None) -> Labels:
 def _gpu_labels(report: Report) -> Labels:
     return _labels(
         UUID=report.uuid,
+        gpu=None if report.uuid or report.pci_bus_id else report.number,
         pci_bus_id=report.pci_bus_id and dcgm_bus_id(report.pci_bus_id),
         modelName=report.gpu_name,
         Hostname=report.host,

@@ -66,9 +66,10 @@ def test_a_gpu_without_uuid_is_named_by_its_bus_id(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_nothing_names_has_its_number(tmp_path: Path) -> None:
-    path = save_report(run_of(uuid=None, pci_bus_id=None, ordinal=3), tmp_path)
+    run = replace(run_of(uuid=None, pci_bus_id=None), number="GPU 3")
+    path = save_report(run, tmp_path)
     assert path is not None
-    assert path.name == "node0-GPU3.json"
+    assert path.name == "node0-GPU_3.json"
     assert gather([tmp_path]).reports[0].identity == ("node0", "GPU 3")
 
 

@@ -224,6 +224,42 @@ def test_a_gpu_whose_worker_dies_is_measured_by_the_one_that_comes_back() -> Non
     assert ("b2", "GPU-3") in cluster.given
 
 
+def test_gpus_that_waited_longer_than_a_worker_may_be_gone_wait_for_it_to_come_back() -> None:
+    """A worker dies at its third GPU, long after the others began to wait."""
+    cluster = FakeCluster(
+        {"a1": "a", "a2": "a"}, {"a1": [gpu(n) for n in range(1, 6)]}, returns={"a1": "a2"}
+    )
+    cluster.sees["a2"] = cluster.sees["a1"]
+    run, notes = started(cluster)
+
+    def later() -> None:
+        cluster.now_s += 20
+        if len(notes.done) == 2:
+            cluster.dies = {"a1"}
+
+    notes.on_ended = later
+    run.measure_all()
+    assert not refusals(run)
+    assert len(run.runs) == 5
+
+
+def test_a_worker_that_comes_during_the_second_look_is_measured_too() -> None:
+    cluster = five_gpus(shares={"GPU-2": [0.8, 0.85]})
+    cluster.hosts["b1"] = "b"
+    run, notes = started(cluster)
+
+    def joins() -> None:
+        if len(notes.done) == 5:
+            cluster.sees["b1"] = [gpu(9)]
+            cluster.workers().append("b1")
+            cluster.now_s += 2
+
+    notes.on_ended = joins
+    verdict = measured_and_judged(run)
+    assert "GPU-9" in run.runs
+    assert len(verdict.reports) == 6
+
+
 def test_a_host_that_is_gone_is_reported_and_does_not_stop_the_others() -> None:
     run, _ = started(two_hosts(dies={"b1"}))
     run.measure_all()
@@ -288,11 +324,13 @@ def test_no_worker_at_all_is_an_error() -> None:
 
 
 def test_a_worker_that_has_other_work_is_no_fault_of_its_gpus() -> None:
-    run, notes = started(two_hosts(busy={"b1"}))
+    cluster = two_hosts(busy={"b1"})
+    run, notes = started(cluster)
     run.measure_all()
     assert sorted(run.runs) == ["GPU-1", "GPU-2"]
     assert not refusals(run)
-    assert run.unheard == ["b1", "b1"]
+    assert run.unheard == ["GPU-3", "GPU-4"]
+    assert cluster.now_s < 2 * PATIENCE.turn_s
     assert notes.troubles == [
         f"b: GPU-{number} was not measured: its worker is busy" for number in (3, 4)
     ]
