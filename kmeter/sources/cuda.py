@@ -127,14 +127,17 @@ def _hidden_identity(nvml: Nvml, index: int) -> Identity:
     handle = nvml.read("nvmlDeviceGetHandleByIndex", index)
     if handle.reason:
         return Identity(None, index, None, None, None, None, lost=handle.reason)
-    pci = nvml.read("nvmlDeviceGetPciInfo", handle.value).value
+    pci = nvml.read("nvmlDeviceGetPciInfo", handle.value)
+    uuid = nvml.read("nvmlDeviceGetUUID", handle.value)
+    mig = read_field(nvml, handle.value, "mig")
     return Identity(
         ordinal=None,
         nvml_index=index,
-        pci_bus_id=short_bus_id(decoded(pci.busId) or "") if pci else None,
-        uuid=decoded(nvml.read("nvmlDeviceGetUUID", handle.value).value),
+        pci_bus_id=short_bus_id(decoded(pci.value.busId) or "") if pci.value else None,
+        uuid=decoded(uuid.value),
         name=decoded(nvml.read("nvmlDeviceGetName", handle.value).value),
-        mig=read_field(nvml, handle.value, "mig").value,
+        mig=mig.value,
+        lost=GPU_LOST if GPU_LOST in {pci.reason, uuid.reason, mig.reason} else "",
     )
 
 

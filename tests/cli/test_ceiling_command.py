@@ -335,10 +335,16 @@ def test_a_failed_probe_is_reported_too(kmeter: Ceiling, tmp_path: Path) -> None
 def every(tmp_path: Path, libraries: Path) -> Callable[..., Finished]:
     """Run ``kmeter ceiling -d all`` on a machine with these GPUs."""
 
-    def run(gpus: list[FakeGpu], fleet: dict[str, Any], *arguments: str) -> Finished:
+    def run(
+        gpus: list[FakeGpu],
+        fleet: dict[str, Any],
+        *arguments: str,
+        in_nvml: list[FakeGpu] | None = None,
+    ) -> Finished:
         (tmp_path / "fleet.json").write_text(json.dumps(fleet))
-        told = environment(tmp_path, libraries, gpus) | {
+        told = environment(tmp_path, libraries, gpus, in_nvml=in_nvml) | {
             "KMETER_FAKE_EVENTS": str(EVENTS), "KMETER_FAKE_FLEET": str(tmp_path / "fleet.json"),
+            "XDG_DATA_HOME": str(tmp_path / "data"),
         }  # fmt: skip
         script = REPLAY.replace(FAKE.name, "fleet_worker.py")
         done = subprocess.run(
@@ -371,6 +377,16 @@ def test_a_gpu_that_cannot_be_measured_is_reported_with_its_reason(
     assert reports[gpus[0].uuid].refusal == "CuPy cannot use this GPU"
     assert not reports[gpus[1].uuid].refusal
     assert "lost" in reports[gpus[2].uuid].refusal
+
+
+def test_two_lost_gpus_are_two(every: Ceiling, tmp_path: Path) -> None:
+    """CUDA sees neither, and NVML no more than that they are there."""
+    well, gone = FakeGpu(number=1), [FakeGpu(number=n, lost_after=0) for n in (2, 3)]
+    finished = every([well], {}, "--save-to", str(tmp_path / "out"), in_nvml=[well, *gone])
+    assert finished.code == 1
+    reports = gather([tmp_path / "out"]).reports
+    assert len(judge(reports).flagged) == 2
+    assert len({report.identity for report in reports}) == 3
 
 
 def test_a_failed_test_of_any_gpu_fails_the_command(every: Ceiling, tmp_path: Path) -> None:
