@@ -62,6 +62,11 @@ class NoGpuError(KmeterError):
     exit_code = ExitCode.NO_GPU
 
 
+def first_line_of(error: Exception) -> str:
+    """What a library's error begins with, or its type where it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
 def words_of(error: Exception) -> str:
     """Any error as a line: kmeter's own says what is wrong, another's type says half of it."""
     return str(error) if isinstance(error, KmeterError) else f"{type(error).__name__}: {error}"

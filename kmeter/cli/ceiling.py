@@ -226,7 +226,7 @@ def _every(
         _report(run, folder)
         if run.ceilings and sys.stdout.isatty():
             _show(run, as_json=False, ascii_mode=ascii_mode)
-        if not run.is_complete and not run.refusal:
+        if run.was_interrupted:
             return ExitCode.INTERRUPTED
         failed += _failures(run)
     if failed:
@@ -236,14 +236,10 @@ def _every(
 
 def _failures(run: "CeilingRun") -> "Iterator[str]":
     """What is wrong with a GPU, each after its name."""
-    from kmeter.model.ceiling import Status
-
-    name = run.uuid or run.pci_bus_id or run.number
     if run.refusal:
-        yield f"{name}: {run.refusal}"
-    failed = [ceiling.name for ceiling in run.ceilings if ceiling.status is Status.FAILED]
-    if failed:
-        yield f"{name} failed {', '.join(failed)}"
+        yield f"{run.called}: {run.refusal}"
+    if run.failed:
+        yield f"{run.called} failed {', '.join(run.failed)}"
 
 
 # ---- the gate -------------------------------------------------------------------------------
@@ -263,13 +259,11 @@ def _tolerance(text: str) -> float:
 
 def _judge(run: "CeilingRun", reference: "CeilingRun | None", tolerance: float) -> None:
     """Raise GateFailedError where a probe failed, or one is below the reference."""
-    from kmeter.model.ceiling import Status
     from kmeter.model.ceiling_check import shortfalls
     from kmeter.views.ceiling import shortfall_text
 
-    failed = [c.name for c in run.ceilings if c.status is Status.FAILED]
-    if failed:
-        raise GateFailedError(f"failed: {', '.join(failed)}")
+    if run.failed:
+        raise GateFailedError(f"failed: {', '.join(run.failed)}")
     if reference is None:
         return
     names = tuple(c.name for c in run.ceilings)

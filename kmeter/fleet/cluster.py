@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from kmeter.errors import KmeterError, NoGpuError, UsageError, words_of
+from kmeter.errors import KmeterError, NoGpuError, UsageError, first_line_of, words_of
 from kmeter.fleet import task
 from kmeter.fleet.gpu import gpus_here
 from kmeter.units import quoted
@@ -159,8 +159,7 @@ def connected(address: str) -> Iterator[Cluster]:
         try:
             client = Client(found, timeout=CONNECT_S, set_as_default=False)
         except Exception as error:
-            words = str(error).strip().splitlines() or [type(error).__name__]
-            raise UsageError(f"no Dask scheduler at {address}: {words[0]}") from None
+            raise UsageError(f"no Dask scheduler at {address}: {first_line_of(error)}") from None
         with client:
             yield Cluster(client)
 

@@ -65,11 +65,9 @@ def save_report(run: CeilingRun, folder: Path) -> Path | None:
 
     None where the run was interrupted and the file there is of one that was not: that one is kept.
     """
-    gpu = run.uuid or run.pci_bus_id or run.number
-    name = f"{_file_name(run.host or 'unknown-host')}-{_file_name(gpu)}.json"
+    name = f"{_file_name(run.host or 'unknown-host')}-{_file_name(run.called)}.json"
     path = ready_folder(folder) / name
-    was_interrupted = not run.is_complete and not run.refusal
-    if was_interrupted and _is_complete(path):
+    if run.was_interrupted and _is_complete(path):
         return None
     write_whole(str(path), report_text(run))
     return path

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kmeter.model.card import Fact
 from kmeter.model.ceiling import Conditions
 from kmeter.sources._nvml import Nvml
-from kmeter.sources._readings import read_field
+from kmeter.sources._readings import read_field, read_named
 
 INTERVAL_S = 0.02
 SAMPLED = (
@@ -93,7 +93,7 @@ class Sampler:
 
     def _sample(self) -> None:
         while not self._ended.is_set():
-            reading = {name: read_field(self._nvml, self._handle, name) for name in SAMPLED}
+            reading = read_named(self._nvml, self._handle, SAMPLED)
             self._times.append(_monotonic())
             self._readings.append(reading)
             self._ended.wait(INTERVAL_S)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kmeter import __version__
-from kmeter.errors import ExitCode, KmeterError, NoGpuError
+from kmeter.errors import ExitCode, KmeterError, NoGpuError, first_line_of
 from kmeter.measure.catalogue import NO_CUPY, WAY_OUT
 from kmeter.measure.compiler import compiler_version
 from kmeter.measure.events import Ended, Event, Planned, Refused, line_of
@@ -109,8 +109,7 @@ def _opened(card: Card, options: Options) -> "Gpu":
     except Exception as error:
         if os.environ.get("KMETER_DEBUG"):
             raise
-        words = str(error).strip().splitlines() or [type(error).__name__]
-        raise NoGpuError(f"CuPy cannot use this GPU: {words[0]}", WAY_OUT) from None
+        raise NoGpuError(f"CuPy cannot use this GPU: {first_line_of(error)}", WAY_OUT) from None
 
 
 def _facts(card: Card) -> GpuFacts:

@@ -162,6 +162,21 @@ class CeilingRun:
     refusal: str = ""
     """Why it could not be measured, or not to its end, through a fault that was no interruption."""
 
+    @property
+    def called(self) -> str:
+        """What names its GPU within its host."""
+        return self.uuid or self.pci_bus_id or self.number
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether it ended before its end, through no fault of the GPU's."""
+        return not self.is_complete and not self.refusal
+
+    @property
+    def failed(self) -> list[str]:
+        """The ceilings that the GPU failed."""
+        return [ceiling.name for ceiling in self.ceilings if ceiling.status is Status.FAILED]
+
     def named(self, name: str) -> Ceiling | None:
         """The ceiling of that name, or None."""
         return next((item for item in self.ceilings if item.name == name), None)

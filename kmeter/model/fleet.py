@@ -1,6 +1,8 @@
 """Many GPUs of the same models: what each reported, what they are judged by, and the verdict."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -23,6 +25,11 @@ class Figure:
     is_quick: bool = False
     conditions: Conditions = field(default_factory=Conditions)
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether it has a value that can be compared."""
+        return self.status is Status.OK and bool(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -44,7 +51,7 @@ class Report:
     other_processes: int | None = None
     is_complete: bool = True
     refusal: str = ""
-    """Why nothing at all could be measured on it."""
+    """Why it could not be measured, or not to its end."""
     number: str = ""
     """``GPU 3``: what names it in its host where nothing else does."""
     origin: str = ""
@@ -55,8 +62,32 @@ class Report:
         """What makes it this GPU and no other: its UUID, else its place in a host; empty where unknown."""
         if self.uuid:
             return (self.uuid.lower(), "")
-        place = self.pci_bus_id.lower() if self.pci_bus_id else self.number
+        place = (self.pci_bus_id or "").lower() or self.number
         return (self.host, place) if self.host and place else ("", "")
+
+    @property
+    def place(self) -> str:
+        """Its bus id in its host, or its number there; empty where neither is known."""
+        return self.pci_bus_id or self.number
+
+    @property
+    def started_s(self) -> float | None:
+        """When it began, in seconds since 1970, UTC where no zone is named; None where that is no time."""
+        try:
+            began = datetime.fromisoformat(self.started_at)
+            return (began if began.tzinfo else began.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+
+    @property
+    def measured(self) -> Iterator[Figure]:
+        """The tests that it has a value of."""
+        return (figure for figure in self.ceilings if figure.is_measured)
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether its run ended before its end, through no fault of the GPU's."""
+        return not self.is_complete and not self.refusal
 
     @property
     def has_failed(self) -> bool:

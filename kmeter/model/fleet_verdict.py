@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from statistics import median
 
 from kmeter.model.ceiling import Status
@@ -65,22 +64,13 @@ def _once_each(reports: Iterable[Report]) -> tuple[list[Report], list[Report]]:
 
 def _age(report: Report) -> tuple[bool, float, str, str]:
     """Sorts the newest first, those that were only interrupted last, and equal ones always alike."""
-    was_interrupted = not report.is_complete and not report.has_failed
-    return was_interrupted, -_moment(report.started_at), report.origin, repr(report)
-
-
-def _moment(text: str) -> float:
-    """Seconds since 1970; what is no time is older than anything."""
-    try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return float("-inf")
+    found_nothing = not report.is_complete and not report.has_failed
+    began_s = float("-inf") if report.started_s is None else report.started_s
+    return found_nothing, -began_s, report.origin, repr(report)
 
 
 def _place(report: Report) -> tuple[str, ...]:
-    place = report.pci_bus_id or report.number
-    return report.host or "", place, report.uuid or "", report.origin
+    return report.host or "", report.place, report.uuid or "", report.origin
 
 
 # ---- groups ---------------------------------------------------------------------------------
@@ -98,9 +88,8 @@ def _watts(report: Report) -> int | None:
 def _measured(reports: Iterable[Report]) -> dict[Test, Figures]:
     groups: dict[Test, Figures] = defaultdict(list)
     for report in reports:
-        for figure in report.ceilings:
-            if figure.status is Status.OK and figure.value:
-                groups[test_of(report, figure)].append((report, figure))
+        for figure in report.measured:
+            groups[test_of(report, figure)].append((report, figure))
     return groups
 
 
@@ -115,7 +104,7 @@ def _group(test: Test, found: Figures) -> Group:
     shares = [test.share(value, middle) for value in values]
     spread = spread_of(shares)
     group = Group(test, middle, spread, tuple(sorted(shares)), ())
-    lowest = 1.0 - spread.margin
+    lowest = spread.lowest
     if group.can_be_judged and group.shares[0] < lowest:
         members = [Member(*both, share) for both, share in zip(found, shares, strict=True)]
         usual = usual_of(members)
@@ -190,7 +179,7 @@ def _unjudged(
     judged = {group.test for group in groups if group.can_be_judged}
     found = {finding.report.identity for finding in findings}
     for report in reports:
-        tests = (test_of(report, f) for f in report.ceilings if f.status is Status.OK and f.value)
+        tests = (test_of(report, figure) for figure in report.measured)
         if report.identity not in found and not any(test in judged for test in tests):
             yield report
 

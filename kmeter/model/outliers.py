@@ -23,6 +23,11 @@ class Spread(NamedTuple):
     margin: float
     """What a member may fall short of the median by: max(3 %, 5 x MAD)."""
 
+    @property
+    def lowest(self) -> float:
+        """The share of the median below which a member stands out."""
+        return 1.0 - self.margin
+
 
 def spread_of(shares: Sequence[float]) -> Spread:
     """The spread of shares of a median, 1 being the median itself. At least one share.

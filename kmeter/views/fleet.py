@@ -63,7 +63,7 @@ def counted(count: int, what: str) -> str:
 
 def gpu_text(report: Report) -> str:
     """``node17 0000:1b:00.0 GPU-…``: where somebody finds it."""
-    names = (report.host, report.pci_bus_id or report.number, report.uuid)
+    names = (report.host, report.place, report.uuid)
     return "  ".join(filter(None, names))
 
 
@@ -162,7 +162,7 @@ def _row(group: Group) -> tuple[str, ...]:
         number(len(group.shares), 9),
         amount(group.median, test.measure),
         percent(group.spread.mad, 2) if has_spread else UNKNOWN,
-        percent(1 - group.spread.margin) if group.can_be_judged else UNKNOWN,
+        percent(group.spread.lowest) if group.can_be_judged else UNKNOWN,
     )
 
 
@@ -202,7 +202,7 @@ def _twice(report: Report) -> str:
 
 def interrupted(verdict: Verdict) -> list[Report]:
     """GPUs of which a run ended before its end, through no fault of theirs."""
-    return [report for report in verdict.reports if not report.is_complete and not report.refusal]
+    return [report for report in verdict.reports if report.was_interrupted]
 
 
 def _unjudged_texts(reports: Iterable[Report]) -> list[str]:

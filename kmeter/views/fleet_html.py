@@ -236,7 +236,7 @@ def _duplicates(verdict: Verdict) -> Iterator[str]:
         for report in sorted(verdict.duplicates, key=lambda r: (gpu_text(r), _run(r)))
     ]
     headings = ("GPU", "not counted", "counted")
-    note = "Another report of the same GPU stands for each of these: the newest complete one."
+    note = "Another report of the same GPU stands for each of these: the newest that was not only interrupted."
     yield from _listed("Reported more than once", headings, lines, note)
 
 

@@ -54,7 +54,7 @@ class _Strip:
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        self.lowest = 1.0 - group.spread.margin
+        self.lowest = group.spread.lowest
         self.slow = sorted(group.slow, key=lambda finding: finding.share or 0.0)
         self.usual = group.shares[len(self.slow) :]
         self.bars = self._counted() if len(self.usual) > MOST_DOTS else Counter[int]()
@@ -71,9 +71,8 @@ class _Strip:
         margin, test = self.group.spread.margin, self.group.test
         if (low := 1.0 + _LOW * margin) > 0:
             yield tick(self._across(low), percent(low), "start")
-        if self.lowest > 0:
-            yield upright("threshold", self._across(self.lowest))
-            yield tick(self._across(self.lowest), percent(self.lowest), "middle")
+        yield upright("threshold", self._across(self.lowest))
+        yield tick(self._across(self.lowest), percent(self.lowest), "middle")
         yield upright("middle", self._across(1.0))
         yield tick(self._across(1.0), f"median {amount(self.group.median, test.measure)}", "middle")
         yield tick(self._across(1.0 + _HIGH * margin), percent(1.0 + _HIGH * margin), "end")

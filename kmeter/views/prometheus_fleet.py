@@ -4,11 +4,10 @@ Labels of a GPU are called what NVIDIA's DCGM exporter calls them, so that both 
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from kmeter.model.ceiling import Measure, Status
-from kmeter.model.fleet import Figure, Finding, Group, Report, Test, Verdict
+from kmeter.model.ceiling import Measure
+from kmeter.model.fleet import Finding, Group, Report, Test, Verdict
 from kmeter.model.fleet_verdict import test_of
 from kmeter.views.markup import clean
 from kmeter.views.prometheus import Metric, Sample, dcgm_bus_id, families
@@ -135,20 +134,19 @@ def _of_gpus(verdict: Verdict) -> Iterator[Metric]:
         "kmeter_gpu_run_start_time_seconds",
         "When the run began that the GPU is judged by, in Unix time.",
         (
-            (_gpu_labels(report), began)
+            (_gpu_labels(report), report.started_s)
             for report in verdict.reports
-            if (began := _unix_time(report.started_at)) is not None
+            if report.started_s is not None
         ),
     )
 
 
 def _flagged(verdict: Verdict) -> Iterator[tuple[Labels, float]]:
     flagged = {report.identity for report in verdict.flagged}
-    judged = {group.test for group in verdict.groups if group.can_be_judged}
+    unjudged = {report.identity for report in verdict.unjudged}
     for report in verdict.reports:
-        is_flagged = report.identity in flagged
-        if is_flagged or any(test_of(report, figure) in judged for figure in _measured(report)):
-            yield _gpu_labels(report), float(is_flagged)
+        if report.identity not in unjudged:
+            yield _gpu_labels(report), float(report.identity in flagged)
 
 
 def _found(finding: Finding) -> Iterator[tuple[Labels, float]]:
@@ -158,15 +156,6 @@ def _found(finding: Finding) -> Iterator[tuple[Labels, float]]:
     )
     for cause in finding.causes or ("",):
         yield named | _labels(cause=cause), 1.0
-
-
-def _unix_time(text: str) -> float | None:
-    """ISO 8601, UTC where it names no zone; None where it is none."""
-    try:
-        began = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return (began if began.tzinfo else began.replace(tzinfo=UTC)).timestamp()
 
 
 # ---- groups and tests -----------------------------------------------------------------------
@@ -224,10 +213,6 @@ def _results(verdict: Verdict) -> Iterator[_Result]:
     groups = {group.test: (group, _test_labels(group.test)) for group in verdict.groups}
     for report in verdict.reports:
         gpu = _gpu_labels(report)
-        for figure in _measured(report):
+        for figure in report.measured:
             group, labels = groups[test_of(report, figure)]
             yield _Result(gpu | labels, figure.value or 0.0, group)
-
-
-def _measured(report: Report) -> Iterator[Figure]:
-    return (f for f in report.ceilings if f.status is Status.OK and f.value)
