@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -95,13 +95,9 @@ def report(
     gathered = gather(paths)
     if not gathered.reports:
         raise UsageError(_nothing(gathered), "kmeter ceiling --quick --save-to DIR writes reports")
-    verdict = judge(gathered.reports)
-    try:
-        outputs.write(verdict, gathered.unreadable)
-    finally:
-        _show(verdict, gathered.unreadable, as_json=as_json, ascii_mode=ascii_mode)
-    _count(verdict, expect)
-    _gate(verdict, is_certain=verdict.is_certain and not gathered.unreadable, strict=strict)
+    told = Told(judge(gathered.reports), gathered.unreadable)
+    told.publish(outputs, as_json=as_json, ascii_mode=ascii_mode)
+    told.judge(expect, strict=strict)
     return ExitCode.OK
 
 
@@ -165,17 +161,12 @@ def run(
             verdict, ending = _measured(measuring, watch)
         for measured in measuring.runs.values():
             keep(measured)
-        try:
-            outputs.write(verdict, ())
-        finally:
-            _show(
-                verdict, (), measuring.unheard, as_json=as_json, ascii_mode=ascii_mode
-            )  # fmt: skip
+        told = Told(verdict, left_out=measuring.left_out)
+        told.publish(outputs, as_json=as_json, ascii_mode=ascii_mode)
     error = ending or keep.error
     if error is not None:
         raise error
-    _count(verdict, expect)
-    _gate(verdict, is_certain=verdict.is_certain and not measuring.unheard, strict=strict)
+    told.judge(expect, strict=strict)
     return ExitCode.OK
 
 
@@ -236,43 +227,50 @@ def _nothing(gathered: "Gathered") -> str:
     return f"there is no report: {first.path}: {first.reason}{more}"
 
 
-def _show(
-    verdict: "Verdict",
-    unreadable: "Sequence[Unreadable]",
-    left_out: Sequence[str] = (),
-    *,
-    as_json: bool,
-    ascii_mode: bool,
-) -> None:
-    from kmeter.cli.output import show, show_json
+class Told(NamedTuple):
+    """A verdict, and what it says nothing about."""
 
-    if as_json:
-        from kmeter.views.fleet_json import fleet_document
+    verdict: "Verdict"
+    unreadable: "Sequence[Unreadable]" = ()
+    left_out: Sequence[str] = ()
+    """Workers and GPUs that a run did not hear of."""
 
-        show_json(fleet_document(verdict, unreadable, left_out))
-    else:
-        from kmeter.views.fleet import FleetView
+    @property
+    def is_certain(self) -> bool:
+        """Whether every GPU could be read and judged."""
+        return self.verdict.is_certain and not self.unreadable and not self.left_out
 
-        show(FleetView(verdict, unreadable), ascii_mode=ascii_mode)
+    def publish(self, outputs: Outputs, *, as_json: bool, ascii_mode: bool) -> None:
+        """Write the files, then show it, also where one of them could not be written."""
+        try:
+            outputs.write(self.verdict, self.unreadable)
+        finally:
+            self._show(as_json=as_json, ascii_mode=ascii_mode)
 
+    def _show(self, *, as_json: bool, ascii_mode: bool) -> None:
+        from kmeter.cli.output import show, show_json
 
-def _count(verdict: "Verdict", expected: int | None) -> None:
-    """Raise GateFailedError where fewer GPUs reported: what is not there tells of no fault."""
-    found = len(verdict.reports)
-    if expected is not None and found < expected:
-        raise GateFailedError(f"{found} of {expected} GPUs reported")
+        if as_json:
+            from kmeter.views.fleet_json import fleet_document
 
+            show_json(fleet_document(*self, is_certain=self.is_certain))
+        else:
+            from kmeter.views.fleet import FleetView
 
-def _gate(verdict: "Verdict", *, is_certain: bool, strict: bool) -> None:
-    """Raise GateFailedError where a GPU is flagged, CannotTellError where not all could be judged."""
-    flagged = verdict.flagged
-    if flagged:
-        from kmeter.views.fleet import counted, gpu_text
+            show(FleetView(self.verdict, self.unreadable), ascii_mode=ascii_mode)
 
-        named = "; ".join(" ".join(gpu_text(gpu).split()) for gpu in flagged[:3])
-        more = f"; {len(flagged) - 3} more" if len(flagged) > 3 else ""
-        verb = "stands" if len(flagged) == 1 else "stand"
-        count = f"{len(flagged)} of {counted(len(verdict.reports), 'GPU')}"
-        raise GateFailedError(f"{count} {verb} out: {named}{more}")
-    if strict and not is_certain:
-        raise CannotTellError("not every GPU could be read and judged")
+    def judge(self, expected: int | None, *, strict: bool) -> None:
+        """Raise GateFailedError where a GPU is missing or flagged, CannotTellError where not all is known."""
+        found, flagged = len(self.verdict.reports), self.verdict.flagged
+        if expected is not None and found < expected:  # what is not there tells of no fault
+            raise GateFailedError(f"{found} of {expected} GPUs reported")
+        if flagged:
+            from kmeter.views.fleet import counted, gpu_text
+
+            named = "; ".join(" ".join(gpu_text(gpu).split()) for gpu in flagged[:3])
+            more = f"; {len(flagged) - 3} more" if len(flagged) > 3 else ""
+            verb = "stands" if len(flagged) == 1 else "stand"
+            count = f"{len(flagged)} of {counted(found, 'GPU')}"
+            raise GateFailedError(f"{count} {verb} out: {named}{more}")
+        if strict and not self.is_certain:
+            raise CannotTellError("not every GPU could be read and judged")

@@ -70,7 +70,7 @@ class FleetRun:
         """``keep`` gets each GPU's run as soon as there is one."""
         self._keep = keep
         self.runs: dict[str, CeilingRun] = {}
-        self.unheard: list[str] = []
+        self.left_out: list[str] = []
         """Workers that never said what they see, and GPUs whose workers had other work."""
         self._cluster, self._plan, self._watch, self._now = cluster, plan, watch, now
         self._gpus: dict[str, tuple[Identity, str]] = {}
@@ -91,7 +91,7 @@ class FleetRun:
         """Measure every GPU that any worker sees; raises NoGpuError where none sees one."""
         self._work()
         if not self.runs:
-            silent = f", and {len(self.unheard)} were left out" if self.unheard else ""
+            silent = f", and {len(self.left_out)} were left out" if self.left_out else ""
             none = "no worker of this scheduler sees a GPU" if self._known else "it has no workers"
             none = "no GPU was measured" if self._gpus else none
             raise NoGpuError(f"{none}{silent}")
@@ -184,30 +184,36 @@ class FleetRun:
         if answer.is_lost:
             self._known.discard(worker)  # and asked again
             return
-        trouble = _trouble(answer)
-        if trouble:
-            self._watch.trouble(worker, trouble)
-        if not isinstance(answer.result, Sight) or answer.result.version != __version__:
-            self.unheard.append(worker)
+        sight = answer.result
+        if not isinstance(sight, Sight):
+            self._leave_out_worker(worker, answer.reason)
             return
+        if sight.version != __version__:
+            self._leave_out_worker(worker, f"it has kmeter {sight.version}, this is {__version__}")
+            return
+        if not sight.gpus:
+            self._watch.trouble(worker, f"sees no GPU: {sight.reason}")
         new = 0
-        for gpu in answer.result.gpus:
-            key = key_of(gpu, answer.result.host)
+        for gpu in sight.gpus:
+            key = key_of(gpu, sight.host)
             if worker not in self._seen_by[key]:
                 self._seen_by[key].append(worker)
             if key not in self._gpus:
-                self._gpus[key] = (gpu, answer.result.host)
-                job = Job(key, gpu, answer.result.host, self._plan.names, heard_s=self._now())
+                self._gpus[key] = (gpu, sight.host)
+                job = Job(key, gpu, sight.host, self._plan.names, heard_s=self._now())
                 self._waiting.append(job)
                 new += 1
         if new:
-            self._watch.found(answer.result.host, new)
+            self._watch.found(sight.host, new)
 
     def _unheard(self, ticket: int, worker: str, reason: str) -> None:
         del self._looking[ticket]
         self._cluster.forget(ticket)
         self._hanging.add(worker)
-        self.unheard.append(worker)
+        self._leave_out_worker(worker, reason)
+
+    def _leave_out_worker(self, worker: str, reason: str) -> None:
+        self.left_out.append(worker)
         self._watch.trouble(worker, reason)
 
     # ---- jobs -----------------------------------------------------------------------------
@@ -234,9 +240,8 @@ class FleetRun:
             self._running[ticket] = job
 
     def _worker_for(self, job: Job) -> str | None:
-        unable = self._hanging | self._busy
-        able = (w for w in self._seen_by[job.key] if w in self._alive and w not in unable)
-        return next(able, None)
+        able = self._alive - self._hanging - self._busy
+        return next((worker for worker in self._seen_by[job.key] if worker in able), None)
 
     def _ended(self, job: Job, answer: Answer) -> None:
         self._may_begin = True
@@ -275,7 +280,7 @@ class FleetRun:
             self._leave_out(job)
 
     def _leave_out(self, job: Job) -> None:
-        self.unheard.append(job.key)
+        self.left_out.append(job.key)
         self._watch.trouble(job.host, f"{job.key} was not measured: its worker is busy")
         self._watch.ended(job.host, job.gpu)
 
@@ -297,8 +302,7 @@ class FleetRun:
         """A GPU that was given up reports after all: that counts, and its worker works."""
         self._hanging.discard(job.worker)
         if isinstance(answer.result, CeilingRun) and answer.result.is_complete:
-            self.runs[job.key] = answer.result
-            self._keep(answer.result)
+            self._hold(job.key, answer.result)
 
     def _give_up(self, job: Job) -> None:
         """Refuse a GPU that nobody is left for."""
@@ -317,16 +321,10 @@ class FleetRun:
         self._finish(job, refused(job.gpu, self._plan.options, reason, job.host))
 
     def _finish(self, job: Job, run: CeilingRun) -> None:
-        self.runs[job.key] = run
-        self._keep(run)
+        self._hold(job.key, run)
         self._watch.ended(job.host, job.gpu)
 
-
-def _trouble(answer: Answer) -> str:
-    """What is wrong with what a worker says it sees; empty where nothing is."""
-    sight = answer.result
-    if not isinstance(sight, Sight):
-        return answer.reason
-    if sight.version != __version__:
-        return f"it has kmeter {sight.version}, this is {__version__}"
-    return f"sees no GPU: {sight.reason}" if not sight.gpus else ""
+    def _hold(self, key: str, run: CeilingRun) -> None:
+        """From now on this is the run of that GPU."""
+        self.runs[key] = run
+        self._keep(run)

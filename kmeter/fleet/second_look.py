@@ -38,24 +38,26 @@ def measured_and_judged(
     ``tell`` hears how many GPUs are measured again.
     """
     fleet.measure_all()
-    first = verdict_of(fleet.runs.values())
-    wanted = suspects(first, fleet.runs)
+    reports = {key: report_of(run) for key, run in fleet.runs.items()}
+    first = judge(reports.values())
+    wanted = suspects(first, reports)
     if not wanted:
         return first
     tell(len(wanted))
     for key, again in fleet.measure_again(wanted).items():
-        first_run = fleet.runs.get(key)  # none of a GPU whose worker came meanwhile
-        fleet.runs[key] = again if first_run is None else corrected(first_run, again)
-    second = verdict_of(fleet.runs.values())
+        before = fleet.runs.get(key)  # none of a GPU whose worker came meanwhile
+        fleet.runs[key] = again if before is None else corrected(before, again)
+        reports[key] = report_of(fleet.runs[key])
+    second = judge(reports.values())
     confirmed = {_what(finding) for finding in second.findings}
     slow = (f for f in first.findings if f.kind is Kind.SLOW)
     recovered = (f for f in slow if _what(f) not in confirmed)
     return replace(second, recovered=tuple(recovered))
 
 
-def suspects(verdict: Verdict, runs: Mapping[str, CeilingRun]) -> dict[str, list[str]]:
+def suspects(verdict: Verdict, reports: Mapping[str, Report]) -> dict[str, list[str]]:
     """The tests that each GPU is slow in, by the GPU's key; what failed has failed."""
-    keys = {report_of(run).identity: key for key, run in runs.items()}
+    keys = {report.identity: key for key, report in reports.items()}
     wanted: dict[str, list[str]] = {}
     for finding in verdict.findings:
         if finding.kind is Kind.SLOW and finding.figure is not None:

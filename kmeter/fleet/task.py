@@ -46,7 +46,7 @@ def measure(
     worker = get_worker()
     told = _Steps(gpu)
     client = _at_work[topic] = client_of(gpu, options, command)
-    worker.log_event(topic, told.begun())
+    worker.log_event(topic, told.now())
     try:
         return measured(gpu, client, names, lambda event: worker.log_event(topic, told.of(event)))
     finally:
@@ -71,9 +71,9 @@ class _Steps:
         self._done = self._total = 0
         self._probe = ""
 
-    def begun(self) -> dict[str, Any]:
-        """It is its turn: until then it waited for others."""
-        return {"key": self._key, "probe": "", "done": 0, "of": 0}
+    def now(self) -> dict[str, Any]:
+        """Where it stands: at first, that it is its turn."""
+        return {"key": self._key, "probe": self._probe, "done": self._done, "of": self._total}
 
     def of(self, event: Event) -> dict[str, Any]:
         """Which GPU is at which probe, and how many of how many are done."""
@@ -83,4 +83,4 @@ class _Steps:
             self._probe = event.name
         elif isinstance(event, Finished):
             self._done += 1
-        return {"key": self._key, "probe": self._probe, "done": self._done, "of": self._total}
+        return self.now()

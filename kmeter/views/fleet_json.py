@@ -8,11 +8,16 @@ from kmeter.views.fleet import interrupted
 
 
 def fleet_document(
-    verdict: Verdict, unreadable: Sequence[tuple[str, str]], left_out: Sequence[str] = ()
+    verdict: Verdict,
+    unreadable: Sequence[tuple[str, str]],
+    left_out: Sequence[str],
+    *,
+    is_certain: bool,
 ) -> dict[str, Any]:
     """``kmeter.fleet/1``: a median is in the base unit that its ``measure`` names, a share is a fraction.
 
-    ``left_out`` are workers and GPUs that a run did not hear of.
+    ``left_out`` are workers and GPUs that a run did not hear of; where there are any, or files that were
+    unreadable, it is not certain.
     """
     return {
         "schema": "kmeter.fleet/1",
@@ -27,7 +32,7 @@ def fleet_document(
         "interrupted": [_gpu(report) for report in interrupted(verdict)],
         "duplicates": [{**_gpu(r), "origin": r.origin} for r in verdict.duplicates],
         "left_out": list(left_out),
-        "is_certain": verdict.is_certain and not unreadable and not left_out,
+        "is_certain": is_certain,
         "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
     }
 

@@ -14,7 +14,7 @@ from kmeter.errors import NoGpuError
 from kmeter.fleet.cluster import Answer, Step
 from kmeter.fleet.plan import Patience, Plan
 from kmeter.fleet.run import FleetRun
-from kmeter.fleet.second_look import corrected, measured_and_judged, suspects, verdict_of
+from kmeter.fleet.second_look import corrected, measured_and_judged, report_of, suspects, verdict_of
 from kmeter.fleet.task import Sight
 from kmeter.measure.plan import Options
 from kmeter.model.card import Identity
@@ -307,7 +307,7 @@ def test_a_worker_that_never_says_what_it_sees_is_named() -> None:
     run, notes = started(two_hosts(blind={"b1"}))
     run.measure_all()
     assert sorted(run.runs) == ["GPU-1", "GPU-2"]
-    assert run.unheard == ["b1"]
+    assert run.left_out == ["b1"]
     assert notes.troubles == ["b1: is busy or does not answer"]
 
 
@@ -329,7 +329,7 @@ def test_a_worker_that_has_other_work_is_no_fault_of_its_gpus() -> None:
     run.measure_all()
     assert sorted(run.runs) == ["GPU-1", "GPU-2"]
     assert not refusals(run)
-    assert run.unheard == ["GPU-3", "GPU-4"]
+    assert run.left_out == ["GPU-3", "GPU-4"]
     assert cluster.now_s < 2 * PATIENCE.turn_s
     assert notes.troubles == [
         f"b: GPU-{number} was not measured: its worker is busy" for number in (3, 4)
@@ -343,7 +343,7 @@ def test_a_worker_without_gpus_is_told_and_missed_by_nobody() -> None:
     run, notes = started(cluster)
     run.measure_all()
     assert len(run.runs) == 4
-    assert not run.unheard
+    assert not run.left_out
     assert notes.troubles == ["c1: sees no GPU: no driver here"]
 
 
@@ -351,7 +351,7 @@ def test_a_worker_with_another_kmeter_is_not_asked_to_measure() -> None:
     run, notes = started(two_hosts(versions={"b1": "9.9"}))
     run.measure_all()
     assert sorted(run.runs) == ["GPU-1", "GPU-2"]
-    assert run.unheard == ["b1"]
+    assert run.left_out == ["b1"]
     assert notes.troubles == [f"b1: it has kmeter 9.9, this is {__version__}"]
 
 
@@ -410,7 +410,7 @@ def test_what_failed_is_not_measured_again() -> None:
     run = replace(recorded, uuid="GPU-1", host="a", ceilings=(failed,))
     verdict = verdict_of([run])
     assert [finding.causes for finding in verdict.findings] == [("wrong",)]
-    assert suspects(verdict, {"GPU-1": run}) == {}
+    assert suspects(verdict, {"GPU-1": report_of(run)}) == {}
 
 
 def test_a_run_that_would_be_no_report_is_a_finding_of_its_own_gpu() -> None:
