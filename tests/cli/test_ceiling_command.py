@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fakes import FakeGpu, environment
 from recorded import EVENTS, h200_run
-from running import Finished, Run
+from running import Finished, Run, replaying
 
 import kmeter.sources as references
 from kmeter.cli._interrupt import interruptible
@@ -22,11 +22,7 @@ from kmeter.model.ceiling import Status
 from kmeter.model.fleet_verdict import judge
 
 FAKE = Path(__file__).parent.parent / "fakes" / "worker.py"
-REPLAY = (
-    "import sys; import kmeter.measure.client as client; "
-    f"client.MODULE = (sys.executable, {str(FAKE)!r}); "
-    "from kmeter.cli.main import main; sys.exit(main())"
-)
+REPLAY = replaying(FAKE)
 REFERENCES = Path(references.__file__).parent / "references"
 UUID = h200_run().uuid or ""
 
@@ -346,7 +342,7 @@ def every(tmp_path: Path, libraries: Path) -> Callable[..., Finished]:
             "KMETER_FAKE_EVENTS": str(EVENTS), "KMETER_FAKE_FLEET": str(tmp_path / "fleet.json"),
             "XDG_DATA_HOME": str(tmp_path / "data"),
         }  # fmt: skip
-        script = REPLAY.replace(FAKE.name, "fleet_worker.py")
+        script = replaying(FAKE.with_name("fleet_worker.py"))
         done = subprocess.run(
             [sys.executable, "-c", script, "ceiling", "-d", "all", "dram-read", *arguments],
             env=os.environ | told, capture_output=True, check=False,
@@ -435,6 +431,7 @@ def test_ctrl_c_keeps_what_was_finished(told: dict[str, str], saved: Path) -> No
         stderr=subprocess.PIPE,
     )
     _wait_for(Path(told["KMETER_FAKE_ONCE"]))
+    time.sleep(0.5)  # for what was told before it to be heard, on a busy machine too
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 130

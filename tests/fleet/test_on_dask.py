@@ -16,16 +16,12 @@ import fakes
 import pytest
 from fakes import FakeGpu
 from recorded import EVENTS
-from running import Finished, Run
+from running import Finished, Run, replaying
 
 pytest.importorskip("distributed")
 
 FAKE = Path(__file__).parent.parent / "fakes" / "fleet_worker.py"
-REPLAY = (
-    "import sys; import kmeter.measure.client as client; "
-    f"client.MODULE = (sys.executable, {str(FAKE)!r}); "
-    "from kmeter.cli.main import main; sys.exit(main())"
-)
+REPLAY = replaying(FAKE)
 GPUS = [FakeGpu(number=number, name="NVIDIA H200") for number in range(1, 7)]
 SLOW = {"share": 1 / 3, "sm_clock_hz": 6.6e8}
 TESTS = ("dram-read", "dram-copy", "latency-l2")

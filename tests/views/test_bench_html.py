@@ -4,9 +4,9 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
+from pages import Reader
 
 from kmeter.model.benchmark import BenchRun, CacheState, Check, Environment, Outcome, Roofs, Row
 from kmeter.model.score import score
@@ -261,19 +261,6 @@ def test_one_sample_and_no_spread_stand_in_the_middle() -> None:
 # ---- what the file may not do ---------------------------------------------------------------
 
 
-class _Reader(HTMLParser):
-    """What a browser would see: tags and attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-
 def hostile_run() -> BenchRun:
     where = replace(
         WHERE, gpu_name=HOSTILE, file=HOSTILE, driver_version=HOSTILE, cuda_version=HOSTILE,
@@ -290,7 +277,7 @@ def hostile_run() -> BenchRun:
 
 def test_hostile_names_are_text() -> None:
     document = bench_html(hostile_run())
-    reader = _Reader()
+    reader = Reader()
     reader.feed(document)
     assert "<script" not in document
     assert "script" not in reader.tags
@@ -300,7 +287,7 @@ def test_hostile_names_are_text() -> None:
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
     document = bench_html(hostile_run())
-    reader = _Reader()
+    reader = Reader()
     reader.feed(document)
     loading = [value for name, value in reader.attributes if name in {"src", "href", "xlink:href"}]
     assert loading

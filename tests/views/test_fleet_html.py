@@ -5,10 +5,10 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from fleets import figure, level_fleet, noisy_fleet, report
+from pages import Reader
 
 from kmeter.model.ceiling import Status
 from kmeter.model.fleet import Report
@@ -264,19 +264,6 @@ def test_labels_are_hosts_without_their_domains(host: str, label: str) -> None:
 # ---- what the file may not do ---------------------------------------------------------------
 
 
-class _Reader(HTMLParser):
-    """What a browser would see: tags and attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-
 def hostile_page() -> str:
     odd = HOSTILE + "\n\0\x1b\ud800"
     fleet = [
@@ -295,7 +282,7 @@ def hostile_page() -> str:
 
 def test_hostile_names_are_text() -> None:
     document = hostile_page()
-    reader = _Reader()
+    reader = Reader()
     reader.feed(document)
     assert "<script" not in document
     assert "script" not in reader.tags
@@ -305,7 +292,7 @@ def test_hostile_names_are_text() -> None:
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
     document = hostile_page()
-    reader = _Reader()
+    reader = Reader()
     reader.feed(document)
     loading = [value for name, value in reader.attributes if name in {"src", "href", "xlink:href"}]
     assert loading
